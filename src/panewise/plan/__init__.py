@@ -1,0 +1,1 @@
+"""Immutable plans: what is asked, as a tree of nodes that no engine changes."""
