@@ -1,0 +1,46 @@
+# panewise: everything a newcomer needs is `make demo` and `make test`.
+VENV := .venv
+BIN := $(VENV)/bin
+export VENV
+
+.PHONY: help demo test lint bench soak docs lock system java clean
+
+help:          ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 10
+
+demo: $(VENV)/.ready java  ## A sliding window query on a disordered stream, on local Spark, with a picture
+	@$(BIN)/panewise demo
+
+test: $(VENV)/.ready java  ## All tests and doctests, with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ARGS)
+
+lint: $(VENV)/.ready  ## Style, types and the layers of the design
+	$(BIN)/ruff check src tests bench examples tools
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready java  ## Panes beside Spark's own window(), one run, equal results
+	$(BIN)/python bench/spark_batch.py $(ARGS)
+
+soak: $(VENV)/.ready java  ## Long randomised runs
+	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak $(ARGS)
+
+docs: $(VENV)/.ready  ## Regenerate the generated pages of docs/
+	$(BIN)/python tools/generate_docs.py
+
+lock: $(VENV)/.ready  ## Pin the newest packages that fit pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra demo --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --upgrade --custom-compile-command "make lock" -q -o requirements.lock
+
+system:        ## Install Java and python3-venv with apt-get
+	@bash tools/system.sh
+
+java:
+	@bash tools/check-java.sh
+
+$(VENV)/.ready: requirements.lock pyproject.toml tools/setup.sh
+	@bash tools/setup.sh
+
+clean:         ## Remove the virtual environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build out spark-warehouse
