@@ -1,0 +1,187 @@
+"""NDJSON with punctuation in line: a line whose only key is ``punctuation`` is a promise, every other line is a row.
+
+Data lines between two punctuations are parsed together by Arrow; only punctuation lines meet Python's JSON parser.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from panewise.core.errors import SourceError
+from panewise.files.types import TIMESTAMP
+
+MARK = b'"punctuation"'
+BLOCK = 4 << 20
+INFER_BYTES = 64 << 20
+ISO_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Consecutive data lines of one file; ``first`` is the 1-based number of the first line."""
+
+    text: bytes
+    first: int
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A punctuation line as it stands: attribute to bound or constant."""
+
+    patterns: dict[str, Any]
+    line: int
+
+
+def segments(path: Path, *, start_line: int = 1) -> Iterator[Lines | Promise]:
+    """The file as runs of data lines and single punctuation lines, in order."""
+    number = 1
+    try:
+        with path.open("rb") as file:
+            for block in _blocks(file):
+                for part in _split(block, number, path):
+                    if isinstance(part, Promise):
+                        if part.line >= start_line:
+                            yield part
+                    else:
+                        kept = _from_line(part, start_line)
+                        if kept.text.strip():
+                            yield kept
+                number += block.count(b"\n")
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    rest = b""
+    while chunk := file.read(BLOCK):
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield rest + chunk[:cut]
+            rest = chunk[cut:]
+        else:
+            rest += chunk
+    if rest.strip():
+        yield rest + b"\n"
+
+
+def _from_line(lines: Lines, start_line: int) -> Lines:
+    skip = start_line - lines.first
+    if skip <= 0:
+        return lines
+    at = 0
+    for _ in range(skip):
+        at = lines.text.find(b"\n", at) + 1
+        if at == 0:
+            return Lines(b"", start_line)
+    return Lines(lines.text[at:], start_line)
+
+
+def _split(block: bytes, number: int, path: Path) -> Iterator[Lines | Promise]:
+    done, search = 0, 0
+    while (hit := block.find(MARK, search)) >= 0:
+        start = block.rfind(b"\n", 0, hit) + 1
+        end = block.find(b"\n", hit) + 1
+        line = number + block.count(b"\n", 0, start)
+        promise = _promise(block[start:end], line, path)
+        search = end
+        if promise is None:
+            continue
+        if start > done:
+            yield Lines(block[done:start], number + block.count(b"\n", 0, done))
+        yield promise
+        done = end
+    if done < len(block):
+        yield Lines(block[done:], number + block.count(b"\n", 0, done))
+
+
+def _promise(text: bytes, line: int, path: Path) -> Promise | None:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SourceError(f"{path}:{line}: not JSON: {error}") from error
+    if not isinstance(value, dict) or set(value) != {"punctuation"}:
+        return None  # a row with a column or a text of that name
+    patterns = value["punctuation"]
+    if not isinstance(patterns, dict):
+        raise SourceError(
+            f"{path}:{line}: a punctuation is an object of bounds and constants, "
+            'such as {"ts": "2026-01-01T00:01:00Z"}'
+        )
+    return Promise(patterns, line)
+
+
+def infer_schema(files: list[Path]) -> pa.Schema:
+    """Column types from the data itself: integers widen to doubles, ISO-8601 text becomes timestamps."""
+    found: list[pa.Schema] = []
+    budget = INFER_BYTES
+    for path in files:
+        for part in segments(path):
+            if isinstance(part, Lines):
+                found.append(_raw_table(part, path).schema)
+                budget -= len(part.text)
+        if budget < 0:
+            break
+    if not found:
+        raise SourceError(f"{files[0]}: there is no data row to learn the columns from")
+    try:
+        return pa.unify_schemas(found, promote_options="permissive")
+    except pa.ArrowInvalid as error:
+        raise SourceError(f"{files[0]}: a column has values of different types: {error}") from error
+
+
+def _raw_table(lines: Lines, path: Path) -> pa.Table:
+    table = _parse(lines, path, None)
+    for i, column in enumerate(table.schema):
+        iso = pa.types.is_string(column.type) and _all_iso(table.column(i))
+        if iso or pa.types.is_timestamp(column.type):
+            table = table.set_column(i, column.name, pa.nulls(table.num_rows, TIMESTAMP))
+    return table
+
+
+def _all_iso(values: pa.ChunkedArray) -> bool:
+    matches = pc.match_substring_regex(values, ISO_TIME)
+    return values.null_count < len(values) and bool(pc.all(matches).as_py())
+
+
+def parse_lines(lines: Lines, path: Path, schema: pa.Schema) -> pa.Table:
+    """Data lines as rows of the schema; a line that does not fit is named."""
+    return _parse(lines, path, schema).select(schema.names)
+
+
+def _parse(lines: Lines, path: Path, schema: pa.Schema | None) -> pa.Table:
+    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "error")
+    read = pj.ReadOptions(use_threads=False, block_size=max(len(lines.text) + 1, 1 << 16))
+    try:
+        return pj.read_json(io.BytesIO(lines.text), read_options=read, parse_options=options)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise _place(lines, path, options, error) from error
+
+
+def _place(lines: Lines, path: Path, options: pj.ParseOptions, error: Exception) -> SourceError:
+    """Find the line by trying them one by one; only ever done once, on the way out."""
+    for i, text in enumerate(lines.text.splitlines()):
+        if not text.strip():
+            continue
+        where = f"{path}:{lines.first + i}"
+        try:
+            row = json.loads(text)
+        except ValueError as problem:
+            return SourceError(f"{where}: not JSON: {problem}")
+        if not isinstance(row, dict):
+            return SourceError(f"{where}: a row must be a JSON object, this is {text.decode(errors='replace')[:60]}")
+        try:
+            pj.read_json(io.BytesIO(text + b"\n"), parse_options=options)
+        except pa.ArrowInvalid as problem:
+            return SourceError(f"{where}: the row does not fit the columns seen before: {problem}")
+    return SourceError(f"{path}: lines {lines.first} and following: {error}")
+
+

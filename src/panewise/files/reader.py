@@ -1,0 +1,136 @@
+"""A stream stored in files, as an engine wants it: Arrow batches and punctuation in arrival order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
+from panewise.core.errors import SourceError
+from panewise.core.schema import SourceSchema
+from panewise.files import ndjson
+from panewise.files.formats import Format, expand, format_of
+from panewise.files.types import normal_schema, normalise
+from panewise.progress.punctuation import Punctuation
+
+BATCH_ROWS = 64 * 1024
+Item: TypeAlias = pa.RecordBatch | Punctuation
+
+
+@dataclass(frozen=True)
+class FileStream:
+    """One stream in files; opening it looks at the schema, reading it is lazy and repeatable."""
+
+    files: tuple[Path, ...]
+    format: Format
+    schema: SourceSchema
+    arrow: pa.Schema
+    """The columns as they leave: times in microseconds UTC."""
+    stored: pa.Schema
+    """The columns as the files have them."""
+
+    @classmethod
+    def open(cls, path: str | Path, *, time: str | None = None) -> FileStream:
+        """Look at the files; bad paths, formats and schemas are refused here, before anything runs."""
+        files = expand(Path(path))
+        kind = format_of(files[0])
+        stored = _schema(files, kind)
+        arrow = normal_schema(stored)
+        return cls(tuple(files), kind, SourceSchema.of(arrow, time=time), arrow, stored)
+
+    @property
+    def has_punctuation(self) -> bool:
+        """Whether any file carries punctuation lines (only NDJSON can)."""
+        if self.format is not Format.NDJSON:
+            return False
+        return any(isinstance(part, ndjson.Promise) for f in self.files for part in ndjson.segments(f))
+
+    @property
+    def bytes(self) -> int:
+        """The size on disk, for progress displays."""
+        return sum(f.stat().st_size for f in self.files)
+
+    def items(self, *, batch_rows: int = BATCH_ROWS, attribute: str | None = None) -> Iterator[Item]:
+        """Batches and punctuation in arrival order; bounds are on ``attribute`` (default: the time column)."""
+        attribute = attribute or self.schema.time
+        for path in self.files:
+            if self.format is Format.NDJSON:
+                yield from self._ndjson(path, batch_rows, attribute)
+            else:
+                for table in self._tables(path, batch_rows):
+                    yield from normalise(table, self.arrow).to_batches(max_chunksize=batch_rows)
+
+    def table(self) -> pa.Table:
+        """All rows at once, punctuation left out."""
+        batches = [item for item in self.items() if isinstance(item, pa.RecordBatch)]
+        return pa.Table.from_batches(batches, schema=self.arrow)
+
+    def _ndjson(self, path: Path, batch_rows: int, attribute: str | None) -> Iterator[Item]:
+        for part in ndjson.segments(path):
+            if isinstance(part, ndjson.Promise):
+                yield read_promise(part, path, self.schema, attribute)
+            else:
+                rows = ndjson.parse_lines(part, path, self.arrow)
+                yield from rows.combine_chunks().to_batches(max_chunksize=batch_rows)
+
+    def _tables(self, path: Path, batch_rows: int) -> Iterator[pa.Table]:
+        try:
+            if self.format is Format.PARQUET:
+                with pq.ParquetFile(path) as file:
+                    _same_columns(path, self.arrow, file.schema_arrow)
+                    for batch in file.iter_batches(batch_size=batch_rows):
+                        yield pa.Table.from_batches([batch])
+            else:
+                convert = pcsv.ConvertOptions(column_types=self.stored, strings_can_be_null=True)
+                with pcsv.open_csv(path, convert_options=convert) as reader:
+                    _same_columns(path, self.arrow, reader.schema)
+                    for batch in reader:
+                        yield pa.Table.from_batches([batch])
+        except (OSError, pa.ArrowInvalid) as error:
+            if isinstance(error, SourceError):
+                raise
+            raise SourceError(f"{path}: cannot be read as {self.format.value}: {error}") from error
+
+
+def read_promise(part: ndjson.Promise, path: Path, schema: SourceSchema, attribute: str | None) -> Punctuation:
+    """A punctuation line as punctuation, checked against the stream's columns."""
+    where = f"{path}:{part.line}"
+    for name in part.patterns:
+        if not schema.has(name):
+            raise SourceError(f"{where}: the punctuation names {name!r}, which is no column of the stream")
+    if attribute is None or attribute not in part.patterns:
+        raise SourceError(f"{where}: the punctuation has no bound on {attribute!r}, which orders the stream")
+    try:
+        bound = schema.ordinal_kind(attribute).parse(part.patterns[attribute])
+        constants: dict[str, Any] = {n: v for n, v in part.patterns.items() if n != attribute}
+        return Punctuation.below(attribute, bound, **constants)
+    except ValueError as error:
+        raise SourceError(f"{where}: {error}") from error
+
+
+def _schema(files: list[Path], kind: Format) -> pa.Schema:
+    first = files[0]
+    try:
+        if kind is Format.PARQUET:
+            return pq.read_schema(first)
+        if kind is Format.NDJSON:
+            return ndjson.infer_schema(files)
+        found = [pcsv.open_csv(f, read_options=pcsv.ReadOptions(block_size=16 << 20)).schema for f in files]
+        return pa.unify_schemas(found, promote_options="permissive")
+    except (OSError, pa.ArrowInvalid) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{first}: cannot be read as {kind.value}: {error}") from error
+
+
+def _same_columns(path: Path, expected: pa.Schema, found: pa.Schema) -> None:
+    missing = [n for n in expected.names if n not in found.names]
+    if missing:
+        raise SourceError(f"{path}: has no column {missing[0]!r}, which the first file of the stream has")
+
+
