@@ -5,7 +5,13 @@ definition: the oracle uses it and a user-defined aggregate needs nothing else. 
 batches: a partial state is a row of ``state_fields`` columns, groups are dense integer codes. The base class derives
 the columnar form from the scalar one; the built-in functions override it with vectorised code.
 
-States are data: every field has an Arrow type, so a state can be saved, shipped and merged anywhere.
+States are data: every field has an Arrow type, so a state can be saved, shipped and merged anywhere. A function whose
+scalar state is not already such a row (an exact sum is one Python integer, its columns are two halves) says how to
+go there and back: ``pack`` and ``unpack``.
+
+Functions of the arrival order (``needs_order``: FIRST, LAST) take one more argument than the query wrote: the arrival
+position as a non-null int64, always last. ``add(state, value, position)``, ``partials([values, positions], …)``; the
+types in ``inputs`` do not include it. Their states carry the position, so states merge in any order.
 """
 
 from __future__ import annotations
@@ -14,15 +20,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.errors import AggregateError
+
 Codes = npt.NDArray[np.int64]
 State = tuple[Any, ...]
 Columns = list[pa.Array]
+Elementwise = Literal["sum", "min", "max"]
 
 
 class AggClass(Enum):
@@ -40,11 +49,15 @@ class Aggregate(ABC):
     name: ClassVar[str] = ""
     agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
     invertible: ClassVar[bool] = False
-    """Whether ``inverse`` exists and is exact for every input type; floats never are (they drift)."""
+    """Whether ``inverse`` exists and is exact for every input type; see ``is_invertible`` for one type."""
     duplicate_insensitive: ClassVar[bool] = False
     """Whether counting a row twice changes nothing (MIN, MAX)."""
+    needs_order: ClassVar[bool] = False
+    """Whether it takes the arrival position as an additional last argument."""
     arity: ClassVar[int] = 1
-    """How many argument columns it takes; 0 for ``count(*)``."""
+    """How many argument columns it takes."""
+    variadic: ClassVar[bool] = False
+    """Whether it takes more arguments than ``arity`` too."""
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -54,7 +67,28 @@ class Aggregate(ABC):
 
     @abstractmethod
     def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
-        """The type of the result, as Spark SQL has it."""
+        """The type of the result, as Spark SQL has it; refuses types it does not take."""
+
+    def check_inputs(self, inputs: Sequence[pa.DataType]) -> None:
+        """Refuse a wrong number of arguments; the number does not include the arrival position."""
+        given = len(inputs)
+        if given < self.arity or (given > self.arity and not self.variadic):
+            expected = f"{'at least ' if self.variadic else ''}{self.arity} argument{'s' * (self.arity != 1)}"
+            raise AggregateError(f"{self.name} takes {expected}, not {given}: {', '.join(map(str, inputs)) or 'none'}")
+
+    def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
+        """Whether ``inverse`` and ``subtract_all`` are exact for arguments of these types; floats would drift."""
+        return self.invertible
+
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
+        """The operation that merges each state column by itself, or None when columns depend on each other.
+
+        Where it is given, every state column is a non-null int64 or float64 without NaN-sensitive meaning, and
+        ``state_fields`` of no rows hold the operation's identity, so a kernel may scan panes with ``np.add``,
+        ``np.minimum`` and ``np.maximum``. When all are ``sum`` and ``is_invertible``, a state is taken away by
+        plain subtraction of every column.
+        """
+        return None
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 
@@ -78,6 +112,16 @@ class Aggregate(ABC):
         """The state of the rows of ``whole`` that are not in ``part``."""
         raise NotImplementedError(f"{self.name} has no inverse")
 
+    # -- between the forms ---------------------------------------------------------------------------------------
+
+    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+        """A scalar state as one row of state columns."""
+        return state
+
+    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+        """One row of state columns as a scalar state."""
+        return row
+
     # -- columnar form -------------------------------------------------------------------------------------------
 
     def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
@@ -92,16 +136,25 @@ class Aggregate(ABC):
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """One partial state per group from partial states."""
         states: list[State | None] = [None] * groups
-        for code, row in zip(codes.tolist(), zip(*(c.to_pylist() for c in partials), strict=True), strict=True):
+        for code, state in zip(codes.tolist(), self._states(partials, inputs), strict=True):
             before = states[code]
-            states[code] = row if before is None else self.merge(before, row)
+            states[code] = state if before is None else self.merge(before, state)
         return self._columns([self.init() if s is None else s for s in states], inputs)
+
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+        """``inverse`` row by row."""
+        pairs = zip(self._states(whole, inputs), self._states(part, inputs), strict=True)
+        return self._columns([self.inverse(w, p) for w, p in pairs], inputs)
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """The results of partial states."""
-        rows = zip(*(c.to_pylist() for c in partials), strict=True)
-        return pa.array([self.finish(row) for row in rows], self.result_type(inputs))
+        return pa.array([self.finish(s) for s in self._states(partials, inputs)], self.result_type(inputs))
 
     def _columns(self, states: Sequence[State], inputs: Sequence[pa.DataType]) -> Columns:
         fields = self.state_fields(inputs)
-        return [pa.array([s[i] for s in states], f.type) for i, f in enumerate(fields)]
+        rows = [self.pack(s, inputs) for s in states]
+        return [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(fields)]
+
+    def _states(self, partials: Columns, inputs: Sequence[pa.DataType]) -> list[State]:
+        rows = zip(*(c.to_pylist() for c in partials), strict=True)
+        return [self.unpack(row, inputs) for row in rows]
