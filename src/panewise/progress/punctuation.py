@@ -6,92 +6,33 @@ all that can still come.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+import pyarrow as pa
+
 from panewise.core.errors import ProgressError
+from panewise.core.ordinals import OrdinalKind
+from panewise.progress.notation import (
+    constant_reader,
+    constant_to_json,
+    ordinal_reader,
+    ordinal_to_json,
+    pattern_from_json,
+    pattern_to_json,
+    successor,
+)
+from panewise.progress.patterns import WILDCARD, Below, Between, Constant, OneOf, Pattern, Wildcard
+from panewise.progress.watermarks import FINISHED
 
+__all__ = [
+    "END", "PUNCTUATION_KEY", "WILDCARD", "Below", "Between", "Constant", "OneOf", "Pattern", "Punctuation", "Wildcard",
+]
 
-class Pattern(ABC):
-    """What one attribute of a covered row looks like."""
-
-    @abstractmethod
-    def matches(self, value: Any) -> bool:
-        """Whether the value is covered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wildcard(Pattern):
-    """Covers everything; attributes a punctuation does not name have it."""
-
-    def matches(self, value: Any) -> bool:
-        """Always."""
-        return True
-
-    def __str__(self) -> str:
-        return "*"
-
-
-@dataclass(frozen=True, slots=True)
-class Constant(Pattern):
-    """Covers one value."""
-
-    value: Any
-
-    def matches(self, value: Any) -> bool:
-        """Equality."""
-        return bool(value == self.value)
-
-    def __str__(self) -> str:
-        return f"= {self.value}"
-
-
-@dataclass(frozen=True, slots=True)
-class Below(Pattern):
-    """The half range: covers every value strictly smaller than the bound."""
-
-    bound: int
-
-    def matches(self, value: Any) -> bool:
-        """Strictly smaller."""
-        return bool(value < self.bound)
-
-    def __str__(self) -> str:
-        return f"< {self.bound}"
-
-
-@dataclass(frozen=True, slots=True)
-class Between(Pattern):
-    """Covers ``start <= v < end``."""
-
-    start: Any
-    end: Any
-
-    def matches(self, value: Any) -> bool:
-        """Inside the half-open range."""
-        return bool(self.start <= value < self.end)
-
-    def __str__(self) -> str:
-        return f"in [{self.start}, {self.end})"
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf(Pattern):
-    """Covers a list of values."""
-
-    values: frozenset[Any]
-
-    def matches(self, value: Any) -> bool:
-        """Membership."""
-        return value in self.values
-
-    def __str__(self) -> str:
-        return f"in {{{', '.join(sorted(map(str, self.values)))}}}"
-
-
-WILDCARD = Wildcard()
+PUNCTUATION_KEY = "punctuation"
+"""An NDJSON line whose single key is this one is a punctuation, not a row."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +47,8 @@ class Punctuation:
     """
 
     patterns: tuple[tuple[str, Pattern], ...] = ()
+
+    # -- making one ----------------------------------------------------------------------------------------------
 
     @classmethod
     def of(cls, patterns: Mapping[str, Pattern]) -> Punctuation:
@@ -122,10 +65,63 @@ class Punctuation:
         """The inclusive reading: no value up to and including ``last`` comes any more (erratum E2)."""
         return cls.below(attribute, last + 1, **constants)
 
+    @classmethod
+    def from_json(cls, patterns: Any, ordering: str, kind: OrdinalKind, *, inclusive: bool = False,
+                  types: Mapping[str, pa.DataType] | None = None) -> Punctuation:
+        """From the value of an NDJSON line's ``punctuation`` key; ``{}`` covers everything.
+
+        ``inclusive`` is for sources that say "up to and including" with a bare value (erratum E2). With the stream's
+        column ``types`` unknown columns are refused and constants take their column's type.
+
+        >>> print(Punctuation.from_json({"ts": "1970-01-01T00:01:00Z", "seg_id": "s1"}, "ts", OrdinalKind.TIMESTAMP))
+        (seg_id = s1, ts < 60000000)
+        >>> listed = {"ts": 59, "seg": {"in": ["a", "b"]}}
+        >>> print(Punctuation.from_json(listed, "ts", OrdinalKind.INTEGER, inclusive=True))
+        (seg in {a, b}, ts < 60)
+        """
+        if not isinstance(patterns, Mapping):
+            raise ProgressError(
+                f"a punctuation is an object of patterns by column, not {patterns!r}: "
+                f'write {{"{PUNCTUATION_KEY}": {{"{ordering}": bound}}}}'
+            )
+        found: dict[str, Pattern] = {}
+        for name, value in patterns.items():
+            if name == ordering:
+                found[name] = pattern_from_json(
+                    name, value, ordinal_reader(name, kind),
+                    bare=lambda v, name=name: Below(successor(name, v) if inclusive else v),  # type: ignore[misc]
+                )
+                continue
+            if types is not None and name not in types:
+                known = ", ".join(types) or "none"
+                raise ProgressError(f"punctuation names {name!r}, which is no column of the stream; there are {known}")
+            read = constant_reader(name, types[name] if types is not None else None)
+            found[name] = pattern_from_json(name, value, read, bare=Constant)
+        return cls.of(found)
+
+    def to_json(self, ordering: str, kind: OrdinalKind) -> dict[str, Any]:
+        """The value of an NDJSON line's ``punctuation`` key.
+
+        >>> Punctuation.below("ts", 60_000_000, seg_id="s1").to_json("ts", OrdinalKind.TIMESTAMP)
+        {'seg_id': 's1', 'ts': '1970-01-01T00:01:00Z'}
+        """
+        return {
+            name: pattern_to_json(pattern, lambda v: ordinal_to_json(v, kind), bare=Below) if name == ordering
+            else pattern_to_json(pattern, constant_to_json, bare=Constant)
+            for name, pattern in self.patterns
+        }
+
+    # -- reading one ---------------------------------------------------------------------------------------------
+
     @property
     def covers_everything(self) -> bool:
         """The end of a finite input."""
         return not self.patterns
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that are not wild."""
+        return frozenset(name for name, _ in self.patterns)
 
     def pattern(self, attribute: str) -> Pattern:
         """The pattern of one attribute."""
@@ -135,6 +131,14 @@ class Punctuation:
         """The exclusive bound on this attribute, if there is one."""
         pattern = self.pattern(attribute)
         return pattern.bound if isinstance(pattern, Below) else None
+
+    def closes_below(self, attribute: str) -> int | None:
+        """The bound for the rows the other patterns select: a wild attribute closes them for ever.
+
+        >>> Punctuation.of({"ip": Constant("202.3.12.4")}).closes_below("ts") == FINISHED
+        True
+        """
+        return FINISHED if isinstance(self.pattern(attribute), Wildcard) else self.bound(attribute)
 
     def constants(self, attribute: str) -> dict[str, Any]:
         """The grouping constants beside the ordering attribute; other patterns are not constants and are refused."""
@@ -148,9 +152,74 @@ class Punctuation:
         """Whether only the ordering attribute is restricted, by a half range."""
         return len(self.patterns) == 1 and self.bound(attribute) is not None
 
+    def is_group_wise(self, attribute: str) -> bool:
+        """Whether it bounds the ordering attribute for one group of constants (linear is the case without any)."""
+        others = [p for a, p in self.patterns if a != attribute]
+        return self.bound(attribute) is not None and all(isinstance(p, Constant) for p in others)
+
     def matches(self, row: Mapping[str, Any]) -> bool:
         """Whether the row is covered, so that it may not come after this punctuation."""
         return all(pattern.matches(row[attribute]) for attribute, pattern in self.patterns)
+
+    def subsumes(self, other: Punctuation) -> bool:
+        """Whether this one promises everything the other does.
+
+        >>> Punctuation.below("ts", 60).subsumes(Punctuation.below("ts", 50, seg_id="s1"))
+        True
+        """
+        if any(pattern.empty for _, pattern in other.patterns):
+            return True
+        return all(pattern.subsumes(other.pattern(name)) for name, pattern in self.patterns)
+
+    # -- carrying one to another schema --------------------------------------------------------------------------
+
+    def rename(self, names: Mapping[str, str]) -> Punctuation:
+        """The same promise where columns are called differently; names not given stay.
+
+        >>> print(Punctuation.below("ts", 60).rename({"ts": "M1.ts"}))
+        (M1.ts < 60)
+        """
+        renamed = {names.get(a, a): p for a, p in self.patterns}
+        if len(renamed) < len(self.patterns):
+            raise ProgressError(f"punctuation {self} cannot be renamed by {dict(names)}: two columns get one name")
+        return Punctuation.of(renamed)
+
+    def project(self, columns: Collection[str]) -> Punctuation | None:
+        """What it says of rows cut down to these columns; nothing when a column it restricts is projected away.
+
+        >>> Punctuation.below("ts", 60, seg_id="s1").project(["ts"]) is None
+        True
+        """
+        return self if self.attributes <= set(columns) else None
+
+    def translate(self, columns: Mapping[str, str]) -> list[Punctuation]:
+        """What it says of rows made of ``{new name: old name}``; a column under two names gives a promise on each.
+
+        >>> [str(p) for p in Punctuation.below("ts", 60).translate({"start": "ts", "stop": "ts", "k": "key"})]
+        ['(start < 60)', '(stop < 60)']
+        """
+        names = {a: [new for new, old in columns.items() if old == a] for a, _ in self.patterns}
+        return [
+            Punctuation.of({new: p for new, (_, p) in zip(choice, self.patterns, strict=True)})
+            for choice in product(*(names[a] for a, _ in self.patterns))
+        ]
+
+    def through(self, attribute: str, function: Callable[[int], int], new: str) -> Punctuation | None:
+        """What it says of ``new = function(attribute)`` for a function that never decreases.
+
+        A Bucket turns a bound on the windowing attribute into one on window ids this way (Li 3.2). Only half ranges
+        survive; a promise about single values says nothing of a function that maps others to the same result.
+
+        >>> print(Punctuation.below("ts", 660, k=1).through("ts", lambda v: v // 60, "wid"))
+        (k = 1, wid < 11)
+        """
+        pattern = self.pattern(attribute)
+        if isinstance(pattern, Wildcard):
+            return self
+        if not isinstance(pattern, Below):
+            return None
+        others = {a: p for a, p in self.patterns if a != attribute}
+        return Punctuation.of({**others, new: Below(function(pattern.bound))})
 
     def __str__(self) -> str:
         return "(" + (", ".join(f"{a} {p}" for a, p in self.patterns) or "*") + ")"
