@@ -1,0 +1,62 @@
+"""Errors that happened inside Spark, turned back into the error a user should see.
+
+A failure in the JVM or in a Python worker arrives as a Spark exception with the original buried in its text. Messages
+raised on purpose carry their class name, so they can be found again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from panewise.core import errors
+from panewise.core.errors import PanewiseError, SchemaError
+
+MARK = "panewise.core.errors."
+_PATTERN = re.compile(re.escape(MARK) + r"(\w+): (.*?)(?= SQLSTATE: \w{5}|\n|$)")
+_OVERFLOW = re.compile(r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+
+
+def refuse(kind: type[PanewiseError], message: Column) -> Column:
+    """A column that, evaluated on a row, fails the query with this error."""
+    return F.raise_error(F.concat(F.lit(f"{MARK}{kind.__name__}: "), message))
+
+
+def translate(error: BaseException) -> PanewiseError | None:
+    """The panewise error behind a Spark exception, or ``None`` when it is Spark's own.
+
+    >>> translate(RuntimeError("Job aborted: panewise.core.errors.SchemaError: 'ts' is null SQLSTATE: P0001"))
+    SchemaError("'ts' is null")
+    """
+    if isinstance(error, PanewiseError):
+        return error
+    text = str(error)
+    found = _PATTERN.search(text)
+    if found is not None:
+        kind = getattr(errors, found[1], PanewiseError)
+        if isinstance(kind, type) and issubclass(kind, PanewiseError) and kind is not errors.SqlError:
+            return kind(found[2].strip())
+        return PanewiseError(found[2].strip())
+    arithmetic = _OVERFLOW.search(text)
+    if arithmetic is not None:
+        return errors.AggregateError(arithmetic[2].strip())
+    if isinstance(error, AnalysisException):
+        return SchemaError(text.split("\n", 1)[0])
+    return None
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Run Spark actions so that what a user can mend arrives as a :class:`PanewiseError` without Spark's stack."""
+    try:
+        yield
+    except PySparkException as error:
+        plain = translate(error)
+        if plain is None:
+            raise
+        raise plain from None

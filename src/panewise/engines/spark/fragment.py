@@ -1,0 +1,226 @@
+"""What one window aggregate needs from Spark: the plan taken apart and checked against the DataFrames it reads.
+
+A *fragment* is the stateless input, the window, the keys and the aggregates; what stands above it (a projection of the
+results, HAVING) is applied to the finished rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from panewise.core.errors import SchemaError, UnsupportedError
+from panewise.core.ordinals import OrdinalKind
+from panewise.engines.spark.failures import refuse
+from panewise.engines.spark.relation import (
+    STATELESS,
+    data_columns,
+    filtered,
+    lower,
+    quoted,
+    require,
+    scalar_column,
+    side_columns,
+)
+from panewise.engines.spark.types import arrow_type, spark_type
+from panewise.engines.spark.wire import CONTROL
+from panewise.plan.nodes import AggregateCall, Filter, Node, Project, WindowAggregate, WindowClause
+from panewise.windows.sliding import SlidingWindow
+
+ORDINAL = "__pw_ordinal"
+_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A window aggregate over a stateless input, ready to be run.
+
+    ``rows`` has the side columns of its inputs, the ordinal of the windowing attribute, the keys as ``__pw_k0``… and
+    the arguments of the aggregates as ``__pw_a0_0``….
+    """
+
+    node: WindowAggregate
+    above: tuple[Node, ...]
+    """Projections and filters over the results, the lowest first."""
+    below: DataFrame
+    """The input with its own column names."""
+
+    @property
+    def clause(self) -> WindowClause:
+        """The window and what it works on."""
+        return self.node.window
+
+    @property
+    def window(self) -> SlidingWindow:
+        """The specification; only these run here."""
+        spec = self.node.window.spec
+        assert isinstance(spec, SlidingWindow)
+        return spec
+
+    @property
+    def aggregates(self) -> tuple[AggregateCall, ...]:
+        """The aggregates in output order."""
+        return self.node.aggregates
+
+    @property
+    def keys(self) -> list[str]:
+        """The internal names of the key columns."""
+        return [f"__pw_k{i}" for i in range(len(self.node.keys))]
+
+    def arguments(self, index: int) -> list[str]:
+        """The internal names of one aggregate's argument columns."""
+        return [f"__pw_a{index}_{j}" for j in range(len(self.aggregates[index].arguments))]
+
+    @property
+    def bounds_type(self) -> T.DataType:
+        """The type of a window's start and end."""
+        if self.clause.ordinal is OrdinalKind.INTEGER:
+            return T.LongType()
+        return _field(self.below, self.clause.attribute).dataType
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The input reduced to what the aggregate reads, in internal names."""
+        columns = [ordinal_column(self.below, self.clause).alias(ORDINAL)]
+        for name, key in zip(self.keys, self.node.keys, strict=True):
+            columns.append(scalar_column(key.scalar).alias(name))
+        for i, call in enumerate(self.aggregates):
+            for name, argument in zip(self.arguments(i), call.arguments, strict=True):
+                columns.append(scalar_column(argument).alias(name))
+        return self.below.select(*columns, *map(quoted, side_columns(self.below)))
+
+    @cached_property
+    def key_types(self) -> list[pa.DataType]:
+        """Arrow types of the keys."""
+        return [arrow_type(self.rows.schema[name].dataType) for name in self.keys]
+
+    def argument_types(self, index: int) -> tuple[pa.DataType, ...]:
+        """Arrow types of one aggregate's arguments."""
+        return tuple(arrow_type(self.rows.schema[name].dataType) for name in self.arguments(index))
+
+    def windowed(self, rows: DataFrame, wid: Column, results: Mapping[str, Column]) -> DataFrame:
+        """Result rows with their public columns: keys, window, aggregates; then what the plan has above."""
+        start, end = window_bounds(self.window, wid)
+        bounds = F.struct(self._value(start).alias("start"), self._value(end).alias("end"))
+        keys = [quoted(i).alias(k.name) for i, k in zip(self.keys, self.node.keys, strict=True)]
+        return rows.select(*keys, bounds.alias(self.node.window_column),
+                           *(results[a.name].alias(a.name) for a in self.aggregates))
+
+    def finished(self, results: DataFrame) -> DataFrame:
+        """The results with the projections and filters above the aggregate."""
+        for node in self.above:
+            if isinstance(node, Filter):
+                results = filtered(results, node.predicate)
+            elif isinstance(node, Project):
+                require(results, {c for item in node.items for c in item.scalar.columns})
+                results = results.select(*(scalar_column(i.scalar).alias(i.name) for i in node.items))
+        return results
+
+    def _value(self, ordinal: Column) -> Column:
+        kind = self.clause.ordinal
+        if kind is OrdinalKind.TIMESTAMP:
+            return F.timestamp_micros(ordinal).cast(self.bounds_type)
+        if kind is OrdinalKind.DATE:
+            return F.date_from_unix_date(ordinal.cast("int"))
+        return ordinal
+
+
+def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
+    """The fragment of a plan; what Spark cannot run is refused here, and so are columns that are not there."""
+    above: list[Node] = []
+    node = plan
+    while isinstance(node, Project | Filter):
+        above.insert(0, node)
+        node = node.input
+    if not isinstance(node, WindowAggregate):
+        raise UnsupportedError(f"the Spark engine runs window aggregates; {type(node).__name__} does not run on it yet: "
+                               "use `--engine oracle` or `--engine embedded`")
+    _check_window(node.window)
+    for below in node.input.walk():
+        if not isinstance(below, STATELESS):
+            raise UnsupportedError(f"{type(below).__name__} below a window aggregate does not run on Spark yet: "
+                                   "use `--engine oracle` or `--engine embedded`")
+    frame = lower(node.input, inputs)
+    if node.window.predicate is not None:
+        frame = filtered(frame, node.window.predicate)
+    wanted = {c for k in node.keys for c in k.scalar.columns}
+    wanted |= {c for a in node.aggregates for s in a.arguments for c in s.columns}
+    require(frame, wanted)
+    _check_attribute(frame, node.window)
+    return Fragment(node, tuple(above), frame)
+
+
+def _check_window(clause: WindowClause) -> None:
+    spec = clause.spec
+    if not isinstance(spec, SlidingWindow) or spec.kind not in {"sliding", "tumbling"}:
+        raise UnsupportedError(f"{spec.kind} windows do not run on Spark yet: "
+                               "use `--engine oracle` or `--engine embedded`")
+    if clause.ordinal is OrdinalKind.ROWS:
+        raise UnsupportedError("windows over row positions do not run on Spark yet, because its parallel reads lose the "
+                               "order of arrival: use `--engine oracle` or `--engine embedded`")
+    if clause.partition:
+        raise UnsupportedError("a window per partition does not run on Spark yet: "
+                               "use `--engine oracle` or `--engine embedded`")
+
+
+def _check_attribute(frame: DataFrame, clause: WindowClause) -> None:
+    field = _field(frame, clause.attribute)
+    fits = {
+        OrdinalKind.TIMESTAMP: isinstance(field.dataType, T.TimestampType | T.TimestampNTZType),
+        OrdinalKind.DATE: isinstance(field.dataType, T.DateType),
+        OrdinalKind.INTEGER: isinstance(field.dataType, _INTEGERS),
+    }[clause.ordinal]
+    if not fits:
+        found = field.dataType.simpleString()
+        if isinstance(field.dataType, (T.TimestampType, T.TimestampNTZType, T.DateType, *_INTEGERS)):
+            raise SchemaError(f"column {clause.attribute!r} is {found}, but the query was written for a "
+                              f"{clause.ordinal.value} column: cast it, or give the query this schema")
+        raise SchemaError(f"column {clause.attribute!r} is {found} and cannot order a window: "
+                          "use a timestamp, date or integer column, or cast it")
+
+
+def _field(frame: DataFrame, name: str) -> T.StructField:
+    for field in frame.schema.fields:
+        if field.name.lower() == name.lower():
+            return field
+    raise SchemaError(f"no column {name!r}; there are {', '.join(data_columns(frame))}")
+
+
+def ordinal_column(frame: DataFrame, clause: WindowClause) -> Column:
+    """The windowing attribute as a bigint; a null fails the query with a message, except on punctuation rows."""
+    value = quoted(clause.attribute)
+    if clause.ordinal is OrdinalKind.TIMESTAMP:
+        ordinal = F.unix_micros(value.cast("timestamp"))
+    elif clause.ordinal is OrdinalKind.DATE:
+        ordinal = F.unix_date(value).cast("bigint")
+    else:
+        ordinal = value.cast("bigint")
+    problem = F.lit(f"{clause.attribute!r} is null in a row; every row needs a value of the windowing attribute")
+    missing = value.isNull()
+    if CONTROL in frame.columns:
+        missing = missing & quoted(CONTROL).isNull()
+    return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
+
+
+def window_bounds(window: SlidingWindow, wid: Column) -> tuple[Column, Column]:
+    """Start and end ordinals of a window id (equation 5.2, shifted by the lag)."""
+    end = (wid + F.lit(1)) * F.lit(window.slide) + F.lit(window.origin - window.lag)
+    return end - F.lit(window.range), end
+
+
+def pane_column(window: SlidingWindow) -> Column:
+    """The pane of a row: a floor division, also below the origin, where ``div`` would cut towards zero."""
+    distance = quoted(ORDINAL) - F.lit(window.origin - window.lag).cast("bigint")
+    size = F.lit(window.pane).cast("bigint")
+    return F.call_function("div", distance - F.pmod(distance, size), size)
+
+
+def result_field(name: str, data_type: pa.DataType) -> T.StructField:
+    """A result column for a schema."""
+    return T.StructField(name, spark_type(data_type))

@@ -1,0 +1,124 @@
+"""The stateless part of a plan as DataFrame operations: sources, filters, projections, names, unions.
+
+Columns that travel beside the data (punctuation, bounds of rows) pass every operator untouched: a row that carries
+punctuation has no data, so no filter may drop it and no expression may fail on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from panewise.core.errors import SchemaError, UnsupportedError
+from panewise.core.scalar import Scalar
+from panewise.engines.spark.wire import CONTROL, INPUT, SIDE_COLUMNS
+from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union
+
+STATELESS = (Source, Filter, Project, Qualify, Union)
+
+
+def quoted(name: str) -> Column:
+    """A column by its flat name, dots and all."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def scalar_column(scalar: Scalar) -> Column:
+    """A scalar expression as Spark evaluates it."""
+    return F.expr(scalar.sql)
+
+
+def lower(node: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    """The DataFrame of a stateless plan: its columns, then whatever side columns the inputs have."""
+    if isinstance(node, Source):
+        return _source(node, inputs)
+    if isinstance(node, Filter):
+        return filtered(lower(node.input, inputs), node.predicate)
+    if isinstance(node, Project):
+        below = lower(node.input, inputs)
+        require(below, {c for item in node.items for c in item.scalar.columns})
+        items = [scalar_column(item.scalar).alias(item.name) for item in node.items]
+        return below.select(*items, *map(quoted, side_columns(below)))
+    if isinstance(node, Qualify):
+        below = lower(node.input, inputs)
+        names = [quoted(c).alias(f"{node.alias}.{c}") for c in data_columns(below)]
+        return below.select(*names, *map(quoted, side_columns(below)))
+    if isinstance(node, Union):
+        return _union(node, inputs)
+    raise UnsupportedError(f"{type(node).__name__} below a window aggregate does not run on Spark yet: "
+                           "use `--engine oracle` or `--engine embedded`")
+
+
+def filtered(frame: DataFrame, predicate: Scalar) -> DataFrame:
+    """The rows for which the predicate is true, and all punctuation."""
+    require(frame, predicate.columns)
+    condition = scalar_column(predicate)
+    if CONTROL in frame.columns:
+        condition = quoted(CONTROL).isNotNull() | condition
+    return frame.where(condition)
+
+
+def data_columns(frame: DataFrame) -> list[str]:
+    """The columns a query knows of."""
+    return [c for c in frame.columns if c not in SIDE_COLUMNS]
+
+
+def side_columns(frame: DataFrame) -> list[str]:
+    """The columns that travel beside them."""
+    return [c for c in frame.columns if c in SIDE_COLUMNS]
+
+
+def require(frame: DataFrame, names: set[str] | frozenset[str]) -> None:
+    """Refuse a name that is no column (or field of one), before anything runs."""
+    known = data_columns(frame)
+    folded = {c.lower() for c in known}
+    for name in sorted(names):
+        if name.lower() not in folded and not _is_field(frame, name):
+            raise SchemaError(f"no column {name!r}; there are {', '.join(known)}")
+
+
+def _is_field(frame: DataFrame, name: str) -> bool:
+    """Whether some struct column has a field of this name: ``window.start`` reads ``start``."""
+    fields = (getattr(f.dataType, "names", []) for f in frame.schema.fields)
+    return any(name.lower() == str(n).lower() for names in fields for n in names)
+
+
+def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    if node.name not in inputs:
+        known = ", ".join(sorted(inputs)) or "none"
+        raise SchemaError(f"no stream named {node.name!r}; the streams given are: {known}")
+    frame = inputs[node.name]
+    if node.schema.open:
+        return frame
+    require(frame, set(node.columns))
+    return frame.select(*map(quoted, [*node.columns, *side_columns(frame)]))
+
+
+def _union(node: Union, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    """Rows by position; punctuation keeps the number of the input it came from, because only their minimum holds."""
+    parts = [lower(part, inputs) for part in node.parts]
+    names = data_columns(parts[0])
+    sides = [c for c in SIDE_COLUMNS if any(c in p.columns for p in parts)]
+    if CONTROL in sides and INPUT not in sides:
+        sides.append(INPUT)
+    aligned = []
+    for number, part in enumerate(parts):
+        columns = data_columns(part)
+        if len(columns) != len(names):
+            raise SchemaError(f"UNION needs equal numbers of columns: {', '.join(names)} and {', '.join(columns)}")
+        renamed = [quoted(c).alias(n) for c, n in zip(columns, names, strict=True)]
+        aligned.append(part.select(*renamed, *(_side(part, c, number) for c in sides)))
+    whole = aligned[0]
+    for part in aligned[1:]:
+        whole = whole.union(part)
+    return whole
+
+
+def _side(part: DataFrame, name: str, number: int) -> Column:
+    if name == INPUT:
+        return F.lit(str(number)).alias(INPUT) if INPUT not in part.columns \
+            else F.concat(F.lit(f"{number}."), quoted(INPUT)).alias(INPUT)
+    if name in part.columns:
+        return quoted(name)
+    return F.lit(None).cast("bigint" if name.endswith("bound") else "string").alias(name)

@@ -1,0 +1,161 @@
+"""A Spark session that works without any set-up: local by default, any cluster by its master URL.
+
+What a user passes wins over the defaults here. The JVM and the Python workers it starts write to a log file instead of
+the console: their warnings are about Spark's own set-up, and failures reach the caller as exceptions anyway.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from panewise.core.errors import PanewiseError
+
+MINIMUM_JAVA = 17
+ARROW_ROWS = 65_536
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | Path | None = None,
+            **conf: Any) -> SparkSession:
+    """The running session, or a new one with defaults that fit window queries.
+
+    ``conf`` takes Spark settings with dots as keys (``**{"spark.ui.enabled": "true"}``); they win over the defaults.
+    ``log`` is where the JVM and its workers write (default: a temporary file that goes away with the process).
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        for key, value in conf.items():
+            running.conf.set(key, str(value))
+        return running
+    remote = master.startswith("sc://") or "SPARK_REMOTE" in os.environ
+    if not remote:
+        check_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers must have the driver's packages
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(app_name)
+    builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    for key, value in {**defaults(master), **conf}.items():
+        builder = builder.config(key, str(value))
+    if remote:
+        return builder.getOrCreate()
+    with _stderr_to(Path(log) if log is not None else _passing_file()):
+        return builder.getOrCreate()
+
+
+def defaults(master: str) -> dict[str, str]:
+    """The settings a new session gets.
+
+    >>> defaults("local[3]")["spark.sql.shuffle.partitions"], "spark.sql.shuffle.partitions" in defaults("yarn")
+    ('3', False)
+    """
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    }
+    cores = local_cores(master)
+    if cores is not None:
+        settings["spark.sql.shuffle.partitions"] = str(cores)
+        settings["spark.driver.memory"] = f"{_driver_megabytes()}m"
+        settings["spark.driver.host"] = "localhost"
+    return settings
+
+
+def local_cores(master: str) -> int | None:
+    """How many cores a local master uses; ``None`` for a cluster.
+
+    >>> local_cores("local"), local_cores("local[4]"), local_cores("spark://host:7077")
+    (1, 4, None)
+    """
+    match = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?", master.strip())
+    if match is None:
+        return None
+    if match[1] is None:
+        return 1
+    return (os.cpu_count() or 1) if match[1] == "*" else int(match[1])
+
+
+def check_java() -> int:
+    """The major version of the Java that Spark will use; a clear error when there is none or it is too old."""
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    advice = (f"Spark needs Java {MINIMUM_JAVA} or newer. Install it with your system's packages, for example "
+              "`apt-get install openjdk-17-jre-headless` or `brew install openjdk@17`, or point JAVA_HOME at one; "
+              "`--engine embedded` runs without Java")
+    if program is None:
+        where = f"there is none in JAVA_HOME={home}" if home else "there is no `java` on the PATH and JAVA_HOME is not set"
+        raise PanewiseError(f"Java was not found: {where}. {advice}")
+    try:
+        text = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    except OSError as error:
+        raise PanewiseError(f"{program} cannot be run: {error}. {advice}") from error
+    version = java_major(text)
+    if version is not None and version < MINIMUM_JAVA:
+        raise PanewiseError(f"{program} is Java {version}. {advice}")
+    return version or MINIMUM_JAVA
+
+
+def java_major(text: str) -> int | None:
+    """The major version in what ``java -version`` says.
+
+    >>> java_major('openjdk version "17.0.15" 2025-04-15'), java_major('java version "1.8.0_402"'), java_major("?")
+    (17, 8, None)
+    """
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if match is None:
+        return None
+    return int(match[2]) if match[1] == "1" and match[2] else int(match[1])
+
+
+def _driver_megabytes() -> int:
+    """A quarter of the memory, between 1 and 8 GB: in local mode the driver does all the work."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (ValueError, OSError, AttributeError):
+        total = 4096
+    return max(1024, min(8192, total // 4))
+
+
+def _passing_file() -> Path:
+    handle, name = tempfile.mkstemp(prefix="panewise-spark-", suffix=".log")
+    os.close(handle)
+    path = Path(name)
+    atexit.register(path.unlink, missing_ok=True)
+    return path
+
+
+@contextmanager
+def _stderr_to(path: Path) -> Iterator[None]:
+    """Point the process's error stream at a file while a child that inherits it is started."""
+    sys.stderr.flush()
+    try:
+        saved = os.dup(2)
+    except OSError:  # no error stream at all, as under some service managers
+        yield
+        return
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(log, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(log)

@@ -1,0 +1,26 @@
+"""The columns that travel beside the data of a streaming DataFrame, and their meaning.
+
+=================  ======  =========================================================================================
+column             type    meaning
+=================  ======  =========================================================================================
+``__pw_control``   string  not null on punctuation rows: JSON as in NDJSON files, ``{"ts": "…", "seg_id": "s1"}``:
+                           the exclusive bound of the ordering attribute and constants of grouping attributes;
+                           ``{}`` covers everything and ends the stream. All data columns of such a row are null
+``__pw_row_bound`` bigint  the bound (an ordinal) in force when this data row arrived, null for none; with it late rows
+                           are judged exactly, row by row, wherever the stream is cut into micro-batches
+``__pw_input``     string  which input of a union the row came from (set by the engine)
+=================  ======  =========================================================================================
+"""
+
+from __future__ import annotations
+
+CONTROL = "__pw_control"
+ROW_BOUND = "__pw_row_bound"
+INPUT = "__pw_input"
+SIDE_COLUMNS = (CONTROL, ROW_BOUND, INPUT)
+
+END_TEXT = "{}"
+"""The punctuation that covers everything, on the wire."""
+
+LATE_COLUMN = "late"
+"""Beside the result columns when late rows are put out: the row as JSON, null on results."""
