@@ -1,0 +1,203 @@
+"""A sqlglot parser with places: every failure knows where in the text it is and what to write instead.
+
+It also has the small reading steps the window language needs: words, names, parameters, quantities and literals.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType
+
+from panewise.core.errors import SqlError
+from panewise.core.time import MONTH_UNITS, ROW_UNITS, TICK_UNITS, TIME_UNITS
+from panewise.sql.dialect import WindowSpark
+from panewise.sql.hints import did_you_mean, listed, nearest
+from panewise.sql.syntax import Amount, Constant, Name, Parameter, Span
+
+UNITS = (*TIME_UNITS, *sorted(ROW_UNITS), *sorted(TICK_UNITS), *sorted(MONTH_UNITS))
+SHOWN_UNITS = ("rows", "ticks", "ms", "seconds", "minutes", "hours", "days", "months")
+_WORD = re.compile(r"[^\W\d][\w-]*")
+_JOINED = re.compile(r"(\d+)([^\W\d]+)")  # 10min: sqlglot reads it as one word
+NO_TOKEN = Token(TokenType.SENTINEL, "")
+
+
+class PlacedError(ParseError):
+    """A failure with its place; a ParseError, so that sqlglot's own attempts and retreats see it."""
+
+    def __init__(self, problem: str, span: Span, hint: str) -> None:
+        super().__init__(problem)
+        self.problem, self.span, self.hint = problem, span, hint
+
+
+class Cursor(SparkParser):
+    """Reads tokens one after the other; subclasses add the grammar."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        super().__init__(error_level=ErrorLevel.IMMEDIATE, dialect=WindowSpark)
+        self.reset()
+        self.sql = text
+        self._tokens = tokens
+        self._tokens_size = len(tokens)
+        self._index = -1
+        self._advance()
+
+    # -- failing -------------------------------------------------------------------------------------------------
+
+    def raise_error(self, message: str, token: Token = NO_TOKEN) -> None:
+        """What sqlglot reports when it cannot go on, in our words."""
+        place = self.place(token if token else self._curr)
+        here = self.here()
+        if message.startswith("Required"):
+            raise PlacedError(f"an expression is missing before {here}", place, "write a column, a value or a call here")
+        if message.startswith("Expecting )") or message.startswith("Expected )"):
+            raise PlacedError(f"expected ) but found {here}", place, "close the parenthesis, or remove what stands here")
+        raise PlacedError(f"{message[0].lower()}{message[1:]}, found {here}", place, "check the expression here")
+
+    def fail(self, problem: str, at: Token | Span | None = None, hint: str = "") -> PlacedError:
+        """An error to raise, at a token, a span or the current token."""
+        span = at if isinstance(at, Span) else self.place(at if at is not None else self._curr)
+        return PlacedError(problem, span, hint)
+
+    def place(self, token: Token) -> Span:
+        """Where a token stands; the end of the text for no token."""
+        if token:
+            return Span(token.start, token.end + 1)
+        end = len(self.sql.rstrip())
+        return Span(end, end + 1)
+
+    def here(self) -> str:
+        """The current token for a message."""
+        return repr(self.source(self._curr)) if self._curr else "the end of the query"
+
+    def source(self, token: Token) -> str:
+        """A token as written."""
+        return self.sql[token.start:token.end + 1]
+
+    def as_error(self, error: PlacedError) -> SqlError:
+        """The error a user gets."""
+        return SqlError(error.problem, text=self.sql, start=error.span.start, end=error.span.end, hint=error.hint)
+
+    # -- words ---------------------------------------------------------------------------------------------------
+
+    def word(self, token: Token | None = None) -> str:
+        """The token in capitals if it is an unquoted word, else nothing."""
+        token = self._curr if token is None else token
+        if not token or not _WORD.match(self.source(token)):
+            return ""
+        return token.text.upper()
+
+    def match_word(self, *words: str) -> bool:
+        """Step over one of these words."""
+        if self.word() in words:
+            self._advance()
+            return True
+        return False
+
+    def match_words(self, first: str, second: str) -> bool:
+        """Step over two words, which sqlglot may have made one token of."""
+        if self.word() == f"{first} {second}":
+            self._advance()
+            return True
+        if self.word() == first and self.word(self._next) == second:
+            self._advance(2)
+            return True
+        return False
+
+    def expect(self, kind: TokenType, sign: str, hint: str) -> None:
+        """Step over a sign that must be here."""
+        if not self._match(kind):
+            raise self.fail(f"expected {sign} but found {self.here()}", hint=hint)
+
+    # -- small pieces --------------------------------------------------------------------------------------------
+
+    def simple_name(self, what: str) -> tuple[str, Span]:
+        """One name without dots."""
+        token = self._curr
+        if token and (token.token_type is TokenType.IDENTIFIER or self.word()):
+            self._advance()
+            return token.text, self.place(token)
+        raise self.fail(f"expected {what} but found {self.here()}", hint=f"write {what}")
+
+    def attribute(self, what: str) -> Name:
+        """``ts`` or ``M1.ts``."""
+        name, span = self.simple_name(what)
+        parts = [name]
+        while self._match(TokenType.DOT):
+            name, last = self.simple_name("the column after the dot")
+            parts.append(name)
+            span = Span(span.start, last.end)
+        return Name(tuple(parts), span)
+
+    def parameter(self) -> Parameter | None:
+        """``:name`` if it stands here."""
+        if self._curr.token_type is not TokenType.COLON:
+            return None
+        colon = self._curr
+        self._advance()
+        if not self.word() or self._curr.start != colon.end + 1:
+            raise self.fail("a parameter needs a name right behind the colon", colon, "write it as :name")
+        token = self._curr
+        self._advance()
+        return Parameter(token.text, Span(colon.start, token.end + 1))
+
+    def quantity(self, keyword: str, following: tuple[str, ...]) -> Amount | Parameter:
+        """A number with an optional unit, or a parameter; ``following`` are the words that may come next."""
+        parameter = self.parameter()
+        if parameter is not None:
+            return parameter
+        first = self._curr
+        sign = "-" if self._match(TokenType.DASH) else ""
+        number = self._curr
+        joined = _JOINED.fullmatch(self.source(number)) if number else None
+        if joined is not None and number.token_type is not TokenType.STRING:
+            self._skip_number()
+            unit_span = Span(number.start + joined.start(2), number.end + 1)
+            self._check_unit(joined[2], unit_span, following)
+            return Amount(sign + joined[1], joined[2], Span(first.start, number.end + 1), unit_span)
+        if not number or number.token_type is not TokenType.NUMBER:
+            raise self.fail(f"{keyword} needs a quantity but found {self.here()}",
+                            hint=f"write a number and a unit, such as {keyword} 10 minutes")
+        self._advance()
+        unit = self._curr
+        span = Span(first.start, number.end + 1)
+        numbered = self._next.token_type in {TokenType.NUMBER, TokenType.COLON}
+        is_unit = self.word().lower() in UNITS and not numbered  # ROWS is a unit and a keyword
+        if not self.word() or (self.word() in following and not is_unit):
+            return Amount(sign + number.text, "", span, span)
+        self._check_unit(unit.text, self.place(unit), following)
+        self._advance()
+        return Amount(sign + number.text, unit.text, Span(first.start, unit.end + 1), self.place(unit))
+
+    def _skip_number(self) -> None:
+        """Step over ``10s``, which sqlglot turns into a cast: several tokens in one place."""
+        start = self._curr.start
+        while self._curr and self._curr.start == start:
+            self._advance()
+
+    def _check_unit(self, unit: str, span: Span, following: tuple[str, ...]) -> None:
+        if unit.lower() in UNITS:
+            return
+        found = nearest(unit, (*UNITS, *following))
+        if found is not None and found.upper() in following:
+            raise self.fail(f"unknown word {unit!r} in the window", span, did_you_mean(unit, following))
+        raise self.fail(f"unknown unit {unit!r}", span, did_you_mean(unit, UNITS, f"use one of {listed(SHOWN_UNITS)}"))
+
+    def constant(self, what: str) -> Constant | Parameter:
+        """A string, an integer or a parameter."""
+        parameter = self.parameter()
+        if parameter is not None:
+            return parameter
+        if self.word() in {"TIMESTAMP", "DATE"} and self._next.token_type is TokenType.STRING:
+            self._advance()
+        token = self._curr
+        negative = self._match(TokenType.DASH)
+        if self._match(TokenType.STRING) and not negative:
+            return Constant(token.text, self.place(token))
+        if self._match(TokenType.NUMBER) and self._prev.text.isdigit():
+            value = int(self._prev.text)
+            return Constant(-value if negative else value, Span(token.start, self._prev.end + 1))
+        raise self.fail(f"expected {what} but found {self.here()}", token,
+                        "write a time in quotes such as '2026-01-01T07:00:00Z', an integer, or :name")

@@ -1,0 +1,363 @@
+"""Text to syntax tree: the statements of the window language, with sqlglot's Spark parser for every expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.tokens import TokenType
+
+from panewise.core.errors import SqlError
+from panewise.sql.brackets import BracketReader
+from panewise.sql.cursor import PlacedError
+from panewise.sql.dialect import tokenize
+from panewise.sql.hints import nearest
+from panewise.sql.syntax import (
+    RELATION_TO_STREAM,
+    RESTORE,
+    Bracket,
+    Clause,
+    ExistsQuery,
+    From,
+    Item,
+    NamedSource,
+    Query,
+    Select,
+    SetOperation,
+    Span,
+    StreamCall,
+    SubQuery,
+)
+
+T = TypeVar("T")
+STREAM_OPERATORS = frozenset(n for name in RELATION_TO_STREAM for n in (name.lower(), name.lower() + RESTORE))
+AFTER_SOURCE = ("WHERE", "GROUP BY", "GROUP", "UNION", "EXCEPT", "LIFETIME", "AS", "SELECT", "FROM")
+FOREIGN = {
+    "JOIN": "write FROM a [...], b [...] WHERE a.x = b.x",
+    "INNER": "write FROM a [...], b [...] WHERE a.x = b.x",
+    "LEFT": "only inner joins exist: write FROM a [...], b [...] WHERE a.x = b.x",
+    "RIGHT": "only inner joins exist: write FROM a [...], b [...] WHERE a.x = b.x",
+    "FULL": "only inner joins exist: write FROM a [...], b [...] WHERE a.x = b.x",
+    "CROSS": "write FROM a [...], b [...]",
+    "ON": "write the join condition in WHERE",
+    "HAVING": "put the query in parentheses and filter outside: SELECT * FROM (SELECT ... GROUP BY ...) WHERE ...",
+    "ORDER BY": "results of a stream have no end to sort; sort what the query has written",
+    "LIMIT": "results of a stream have no end to cut; use LIFETIME to stop the query after some time",
+    "OVER": "write the window in brackets behind the call: max(a) [RANGE 5 minutes, SLIDE 1 minute, WA ts]",
+    "INTERSECT": "write WHERE EXISTS (SELECT * FROM ... WHERE ...)",
+}
+
+
+class QueryParser(BracketReader):
+    """One query text."""
+
+    def __init__(self, text: str, calls: Collection[str]) -> None:
+        super().__init__(text, tokenize(text))
+        self._calls = STREAM_OPERATORS | {c.lower() for c in calls}
+        self._grouping = False
+
+    # -- statements ----------------------------------------------------------------------------------------------
+
+    def query(self) -> Query:
+        """The whole text."""
+        if not self._curr:
+            raise self.fail("the query is empty", hint="write SELECT ... FROM ...")
+        found = self.set_query()
+        if self._match(TokenType.SEMICOLON) and self._curr:
+            raise self.fail("more than one query in one text", hint="give each query on its own")
+        if self._curr:
+            raise self._leftover()
+        return found
+
+    def set_query(self) -> Query:
+        """Selects with UNION and EXCEPT ALL between them, from left to right."""
+        left: Query = self.select()
+        while self._curr.token_type in {TokenType.UNION, TokenType.EXCEPT}:
+            operator = self._curr
+            self._advance()
+            every = self.match_word("ALL")
+            if operator.token_type is TokenType.EXCEPT and not every:
+                raise self.fail("EXCEPT needs ALL: the difference of streams counts copies", operator,
+                                "write EXCEPT ALL, or NOT EXISTS (SELECT ...) for rows without a match")
+            name = "EXCEPT ALL" if operator.token_type is TokenType.EXCEPT else "UNION ALL" if every else "UNION"
+            right = self.select()
+            left = SetOperation(name, left, right, self.place(operator))
+        return left
+
+    def select(self) -> Select:
+        """One SELECT up to its last clause."""
+        start = self._curr
+        if not self._match(TokenType.SELECT):
+            found = nearest(self.word(), ["SELECT"])
+            raise self.fail(f"expected SELECT but found {self.here()}",
+                            hint="did you mean 'SELECT'?" if found else "a query starts with SELECT ... FROM ...")
+        distinct = self._match(TokenType.DISTINCT)
+        items = self._items("the SELECT list", end="FROM")
+        if not self._match(TokenType.FROM):
+            raise self._missing_from()
+        sources = [self._source()]
+        while self._match(TokenType.COMMA):
+            if not self._curr or self._curr.token_type in {TokenType.WHERE, TokenType.GROUP_BY, TokenType.R_PAREN,
+                                                           TokenType.SEMICOLON}:
+                break  # the comma some printed queries have behind the FROM list
+            sources.append(self._source())
+        where, where_span = self._where()
+        group_by, group_bracket = self._group_by()
+        lifetime = self._lifetime()
+        return Select(tuple(items), distinct, tuple(sources), where, where_span, tuple(group_by), group_bracket,
+                      lifetime, Span(start.start, self._prev.end + 1))
+
+    # -- SELECT list ---------------------------------------------------------------------------------------------
+
+    def _items(self, what: str, end: str) -> list[Item]:
+        items = [self._item(what, end)]
+        while self._match(TokenType.COMMA):
+            items.append(self._item(what, end))
+        return items
+
+    def _item(self, what: str, end: str) -> Item:
+        token = self._curr
+        if self._curr.token_type in {TokenType.FROM, TokenType.COMMA, TokenType.R_PAREN, TokenType.SEMICOLON}:
+            raise self.fail(f"{what} lacks an expression before {self.here()}",
+                            hint="write a column, an expression or *, and no comma behind the last one")
+        tree: exp.Expr | None
+        if self._match(TokenType.STAR):
+            tree = exp.Star().update_positions(token)
+        else:
+            tree = self._parse_disjunction()
+        if tree is None:
+            raise self.fail(f"{what} needs an expression but found {self.here()}",
+                            hint="write a column, an expression or *")
+        span = Span(token.start, self._prev.end + 1)
+        alias = None
+        if self._match(TokenType.ALIAS):
+            alias, _ = self.simple_name("a name behind AS")
+        elif self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
+            raise self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
+        elif self.word() and self.word() not in {*AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
+            raise self.fail(f"unexpected {self.here()}",
+                            hint=f"separate columns by commas, or name this one with AS {self._curr.text}")
+        return Item(tree, alias, span)
+
+    def _missing_from(self) -> Exception:
+        if self.word() and nearest(self.word(), ["FROM"], cutoff=0.7):
+            return self.fail(f"unexpected {self.here()}", hint="did you mean 'FROM'?")
+        if self.word() in FOREIGN:
+            return self.fail(f"{self.word()} is not part of the language here", hint=FOREIGN[self.word()])
+        if self._curr.token_type is TokenType.R_PAREN:
+            return self.fail("this ) closes nothing, or FROM is missing before it", hint="write FROM and a stream")
+        return self.fail(f"expected FROM but found {self.here()}", hint="write FROM and the stream the query reads")
+
+    # -- FROM ----------------------------------------------------------------------------------------------------
+
+    def _source(self) -> From:
+        start = self._curr
+        parts: list[NamedSource | SubQuery | From] = [self._primary_source()]
+        while self._curr.token_type is TokenType.UNION and not self._select_after_union():
+            self._advance()
+            self.match_word("ALL")
+            parts.append(self._primary_source())
+        alias, alias_span = None, None
+        if self._match(TokenType.ALIAS):
+            alias, alias_span = self.simple_name("a name behind AS")
+        bracket = self.bracket()
+        if bracket is not None and len(parts) == 1 and parts[0].bracket is not None:
+            raise self.fail("two windows on one source", bracket.span, "keep one bracket")
+        return From(tuple(parts), alias, Span(start.start, self._prev.end + 1), bracket, alias_span)
+
+    def _select_after_union(self) -> bool:
+        index = self._index + 1
+        tokens = self._tokens[index:index + 2]
+        if tokens and self.word(tokens[0]) == "ALL":
+            tokens = tokens[1:]
+        return bool(tokens) and tokens[0].token_type is TokenType.SELECT
+
+    def _primary_source(self) -> NamedSource | SubQuery | From:
+        start = self._curr
+        if self._match(TokenType.L_PAREN):
+            inner: SubQuery | From
+            if self._curr.token_type is TokenType.SELECT:
+                query = self.set_query()
+                self._close(start)
+                inner = SubQuery(query, Span(start.start, self._prev.end + 1), self.bracket())
+            else:
+                source = self._source()
+                self._close(start)
+                outer = self.bracket()
+                if outer is not None and source.bracket is not None:
+                    raise self.fail("two windows on one source", outer.span, "keep one bracket")
+                inner = From(source.parts, source.alias, source.span, outer or source.bracket, source.alias_span)
+            return inner
+        if self._curr.token_type in {TokenType.WHERE, TokenType.SELECT, TokenType.GROUP_BY, TokenType.FROM}:
+            raise self.fail(f"expected a stream but found {self.here()}", hint="write the name of a stream")
+        name, span = self.simple_name("the name of a stream")
+        if self._curr.token_type is TokenType.DOT:
+            raise self.fail("streams have plain names without a dot", hint="give the stream under one name")
+        if self._curr.token_type is TokenType.L_PAREN:
+            raise self.fail("FROM takes streams, not functions", span, "name a stream, or a query in parentheses")
+        return NamedSource(name, span, self.bracket())
+
+    def _close(self, opening: object) -> None:
+        if self._match(TokenType.R_PAREN):
+            return
+        if self.word() in FOREIGN or (self.word() and self._curr):
+            raise self._leftover()
+        raise self.fail(f"expected ) but found {self.here()}", hint="close the parenthesis")
+
+    # -- the clauses behind FROM ---------------------------------------------------------------------------------
+
+    def _where(self) -> tuple[exp.Expr | None, Span | None]:
+        start = self._curr
+        if not self._match(TokenType.WHERE):
+            return None, None
+        tree = self._parse_disjunction()
+        if tree is None:
+            raise self.fail(f"WHERE needs a condition but found {self.here()}", hint="write one such as WHERE a > 3")
+        return tree, Span(start.start, self._prev.end + 1)
+
+    def _group_by(self) -> tuple[list[Item], Bracket | None]:
+        if not (self._match(TokenType.GROUP_BY) or self.match_words("GROUP", "BY")):
+            return [], None
+        self._grouping = True
+        try:
+            items = self._items("GROUP BY", end="LIFETIME")
+        finally:
+            self._grouping = False
+        return items, self.bracket()
+
+    def _lifetime(self) -> Clause | None:
+        token = self._curr
+        if not self.match_word("LIFETIME"):
+            return None
+        amount = self.quantity("LIFETIME", ("UNION", "EXCEPT"))
+        return Clause("LIFETIME", Span(token.start, self._prev.end + 1), amount)
+
+    def _leftover(self) -> Exception:
+        word = self.word()
+        if word in FOREIGN:
+            return self.fail(f"{word} is not part of the language here", hint=FOREIGN[word])
+        if word in {"WHERE", "GROUP BY", "LIFETIME", "FROM", "SELECT"}:
+            return self.fail(f"{word} cannot stand here",
+                             hint="the order is SELECT ... FROM ... WHERE ... GROUP BY ... LIFETIME ...")
+        if word:
+            found = nearest(word, [w for w in AFTER_SOURCE if w != "GROUP"], cutoff=0.7)
+            hint = f"did you mean {found!r}?" if found else f"write AS {self._curr.text} to name the source"
+            return self.fail(f"unexpected {self.here()}", hint=hint)
+        if self._curr.token_type is TokenType.R_PAREN:
+            return self.fail("this ) closes nothing", hint="remove it")
+        if self._curr.token_type is TokenType.L_BRACKET:
+            return self.fail("a window cannot stand here", hint="put it behind an aggregate, a source or GROUP BY")
+        return self.fail(f"unexpected {self.here()}", hint="the query should end here")
+
+    # -- hooks into sqlglot's expressions ------------------------------------------------------------------------
+
+    def _parse_function_call(self, *args: object, **options: object) -> exp.Expr | None:
+        if self._curr and self._next.token_type is TokenType.L_PAREN:
+            name = self._curr.text.lower()
+            quoted = self._curr.token_type is TokenType.IDENTIFIER
+            if self._curr.token_type is TokenType.EXISTS and self._tokens[self._index + 2:self._index + 3] and (
+                    self._tokens[self._index + 2].token_type is TokenType.SELECT):
+                return self._exists()
+            if not quoted and name in self._calls and self._prev.token_type is not TokenType.DOT:
+                return self._call(name)
+        token = self._curr
+        found: exp.Expr | None = super()._parse_function_call(*args, **options)  # type: ignore[arg-type]
+        if found is not None and token and found.meta.get("start") is None:
+            found.update_positions(token)
+        return found
+
+    def _exists(self) -> exp.Expr:
+        token = self._curr
+        self._advance(2)
+        query = self.set_query()
+        self._close(token)
+        return ExistsQuery(this=query).update_positions(token)
+
+    def _call(self, name: str) -> exp.Expr:
+        token = self._curr
+        self._advance(2)
+        distinct = self._match(TokenType.DISTINCT)
+        items = []
+        if distinct or self._curr.token_type is not TokenType.R_PAREN:
+            items = self._items(f"{token.text}(...)", end=")")
+        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
+        condition = self._filter()
+        call = StreamCall(this=name, expressions=[i.tree for i in items], aliases=[i.alias for i in items],
+                          distinct=distinct, bracket=self.bracket(), condition=condition)
+        return call.update_positions(token)
+
+    def _filter(self) -> exp.Expr | None:
+        if not (self.word() == "FILTER" and self._next.token_type is TokenType.L_PAREN):
+            return None
+        self._advance(2)
+        if not self._match(TokenType.WHERE):
+            raise self.fail(f"expected WHERE but found {self.here()}", hint="write FILTER (WHERE condition)")
+        condition = self._parse_disjunction()
+        self.expect(TokenType.R_PAREN, ")", "close FILTER ( with )")
+        return condition
+
+    def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
+        if self.bracket_ahead() or (self._grouping and self._curr.token_type is TokenType.L_BRACKET):
+            return this  # a window: the caller knows what it belongs to
+        return super()._parse_column_ops(this)
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if self.bracket_ahead():
+            raise self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
+        return super()._parse_bracket(this)
+
+    def _parse_select(self, *args: object, **options: object) -> exp.Expr | None:
+        if self._curr.token_type in {TokenType.SELECT, TokenType.WITH}:
+            raise self.fail("a query inside an expression is only possible with EXISTS",
+                            hint="write [NOT] EXISTS (SELECT * FROM ... WHERE ...), or put the query in FROM")
+        return None
+
+    def _parse_placeholder(self) -> exp.Expr | None:
+        parameter = self.parameter()
+        if parameter is not None:
+            node = exp.Placeholder(this=parameter.name)
+            node.meta.update(start=parameter.span.start, end=parameter.span.end - 1)
+            return node
+        if self._curr.token_type in {TokenType.PLACEHOLDER, TokenType.PARAMETER}:
+            raise self.fail("parameters have names", hint="write :name and give its value in params")
+        return None
+
+
+def parse_query(text: str, calls: Collection[str]) -> Query:
+    """The syntax tree of a query; ``calls`` are the names of aggregate functions.
+
+    >>> parse_query("SELECT count(*) FROM S [ROWS 10]", {"count"}).sources[0].parts[0].name
+    'S'
+    """
+    parser = QueryParser(text, calls)
+    return _guarded(parser, parser.query)
+
+
+def parse_bracket(text: str, calls: Collection[str]) -> Bracket:
+    """A window on its own, with or without the brackets around it."""
+    parser = QueryParser(text, calls)
+
+    def read() -> Bracket:
+        found = parser.bracket() or parser.bracket_body(0)
+        if parser._curr:
+            raise parser._unexpected()
+        return found
+
+    return _guarded(parser, read)
+
+
+def _guarded(parser: QueryParser, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except PlacedError as error:
+        raise parser.as_error(error) from None
+    except RecursionError:
+        raise parser.as_error(parser.fail("the query is nested too deeply", hint="take it apart")) from None
+    except (ParseError, AttributeError, TypeError, ValueError, LookupError, AssertionError) as error:
+        # sqlglot's expression parser is not written for arbitrary garbage and may trip over its own assumptions
+        if isinstance(error, SqlError):
+            raise
+        raise parser.as_error(parser.fail(f"cannot read the expression before {parser.here()}",
+                                          hint="check the expression here")) from error
