@@ -1,0 +1,116 @@
+"""Plans that say something but mean nothing, refused before any engine sees them (Golab 3.3, property 19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from panewise.core.errors import PlanError
+from panewise.plan import nodes as n
+from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.labels import Labels, UpdatePattern, label
+
+STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
+"""Nodes below which another relation begins: what is inside no longer concerns the operators above."""
+NEEDS_EXPIRY = (n.Distinct, n.BagDifference, n.AntiJoin)
+"""Operators whose answer is wrong unless rows that left their window are gone."""
+NAMES = {n.Distinct: "DISTINCT", n.BagDifference: "EXCEPT ALL", n.AntiJoin: "NOT EXISTS"}
+OUTPUT_WINDOW_KINDS = frozenset({"sliding", "tumbling", "count", "rows"})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One illegal placement: the node, and a message that says what to write instead."""
+
+    node: n.Node
+    message: str
+
+
+def check_legal(plan: n.Node, labels: Labels | None = None) -> Labels:
+    """Raise `PlanError` for the first problem; otherwise the labels, which every caller needs next."""
+    labels = labels or label(plan)
+    for problem in problems(plan, labels):
+        raise PlanError(problem.message)
+    return labels
+
+
+def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
+    """Every illegal placement, from the root down."""
+    labels = labels or label(plan)
+    for node in plan.walk():
+        messages: Iterator[str] = iter(())
+        match node:
+            case n.TableJoin():
+                messages = _table_join(node, labels)
+            case n.Distinct() | n.BagDifference() | n.AntiJoin():
+                messages = _needs_expiry(node)
+            case n.RelationToStream():
+                messages = _relation_to_stream(node)
+            case n.Window() | n.WindowAggregate() | n.BandJoin() | n.TumblingJoin():
+                messages = _needs_stream(node, labels)
+            case _:
+                pass
+        yield from (Problem(node, message) for message in messages)
+
+
+def _table_join(node: n.TableJoin, labels: Labels) -> Iterator[str]:
+    table = next((t.name for t in node.table.walk() if isinstance(t, n.Table)), "the table")
+    seen = labels[node.input]
+    if seen.pattern is UpdatePattern.STR:
+        yield (f"the rows joined with table {table} may be taken back ({labels.reason(node.input)}), and by then the "
+               "table may have changed: join the stream with the table first, below the negation or aggregate")
+    elif seen.downgrade().pattern is UpdatePattern.STR:
+        yield (f"a window by rows cannot be joined with table {table}: when its rows leave is not known in time, and "
+               "by then the table may have changed; use a time window, or join the stream before it is windowed")
+
+
+def _relation_below(node: n.Node) -> Iterator[n.Node]:
+    """The nodes that make up this node's input relations, down to and including what they start from."""
+    for child in node.inputs:
+        yield child
+        if not isinstance(child, STREAM_STARTS):
+            yield from _relation_below(child)
+
+
+def _needs_expiry(node: n.Node) -> Iterator[str]:
+    name = NAMES[type(node)]
+    for below in _relation_below(node):
+        if isinstance(below, n.Window) and below.clause.internal:
+            yield (f"an INTERNAL window under {name} would keep rows that have left the window, and the answer would "
+                   f"be wrong: remove INTERNAL, or write Istream(...) to get a stream of what comes in")
+        if isinstance(below, n.GroupAggregate) and below.internal:
+            yield (f"an INTERNAL aggregate under {name} keeps every value it ever had: remove INTERNAL")
+    if isinstance(node, n.Distinct) and node.policy not in {"keep", "recent"}:
+        yield f"DISTINCT policy {node.policy!r} is unknown: use 'keep' or 'recent'"
+
+
+def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
+    below = [*_relation_below(node)]
+    if node.output_window is not None:
+        for culprit in (b for b in below if isinstance(b, NEEDS_EXPIRY)):
+            yield (f"an output window over {NAMES[type(culprit)]} means nothing: it would show rows that are no longer "
+                   "in the answer; remove the output window")
+        if node.output_window.spec.kind not in OUTPUT_WINDOW_KINDS:
+            yield (f"an output window is [ROWS n] or [RANGE t], not a {node.output_window.spec.kind} window")
+        if node.kind is not Kind.WSTREAM:
+            yield f"an output window stands after Wstream, not after {node.kind.value}"
+    if not node.restore:
+        return
+    if node.kind not in {Kind.ISTREAM, Kind.RSTREAM}:
+        yield f"{node.kind.value}-restore is not defined: use Istream-restore or Rstream-restore"
+    slides = {s for b in below if isinstance(b, n.Window) and (s := getattr(b.clause.spec, "slide", None)) is not None}
+    if len(slides) > 1:
+        yield (f"{node.kind.value}-restore needs one SLIDE for all windows, there are {len(slides)}: "
+               "results between two refreshes are only defined when all windows refresh together")
+
+
+def _needs_stream(node: n.Node, labels: Labels) -> Iterator[str]:
+    for child in node.inputs:
+        if labels[child].pattern is UpdatePattern.MON:
+            continue
+        what = "a window" if isinstance(node, n.Window | n.WindowAggregate) else "a stream join"
+        hint = "write INTERNAL in the inner window, or Istream(...) around the inner query"
+        if isinstance(child, n.Table):
+            hint = "a table has no order of arrival; join it with a stream instead"
+        yield (f"{what} takes a stream, but its input is a changing relation whose rows leave again "
+               f"({labels.reason(child)}): {hint}")
