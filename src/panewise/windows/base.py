@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
 
@@ -30,6 +31,14 @@ class ContextClass(Enum):
     FCU = "forward-context unbounded"      # a window may be withdrawn until a punctuation covers it
 
 
+class Clock(Enum):
+    """What a row's life in a window is counted in (rule U2): a label such as WKS holds in one clock only."""
+
+    TIME = "time"                        # values of the windowing attribute
+    ORDER = "order"                      # arrival positions of the stream
+    PARTITION_ORDER = "partition order"  # arrival positions inside the row's partition
+
+
 @dataclass(frozen=True)
 class Rows:
     """Rows as windows see them: the windowing attribute, the arrival position (1-based), and the partition.
@@ -40,9 +49,11 @@ class Rows:
     values: Ordinals
     row_num: Ordinals
     partition: npt.NDArray[np.int64]
+    qualifies: npt.NDArray[np.bool_] | None = None
+    """Which rows pass the window's own predicate; ``None`` means all. Only predicate windows read it."""
 
     @classmethod
-    def of(cls, values: Any, partition: Any = None) -> Rows:
+    def of(cls, values: Any, partition: Any = None, qualifies: Any = None) -> Rows:
         """From the values in arrival order.
 
         >>> Rows.of([10, 30, 20]).row_num
@@ -52,10 +63,26 @@ class Rows:
         codes = np.zeros(len(array), np.int64)
         if partition is not None and len(array):
             codes = np.unique(np.asarray(partition), return_inverse=True)[1].astype(np.int64)
-        return cls(array, np.arange(1, len(array) + 1, dtype=np.int64), codes)
+        mask = None if qualifies is None else np.asarray(qualifies, np.bool_)
+        return cls(array, np.arange(1, len(array) + 1, dtype=np.int64), codes, mask)
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> Rows:
+        """Some of the rows; they keep the positions at which they arrived."""
+        kept = None if self.qualifies is None else self.qualifies[mask]
+        return Rows(self.values[mask], self.row_num[mask], self.partition[mask], kept)
+
+    def renumbered(self) -> Rows:
+        """The same rows with positions 1, 2, 3, …: what an operator behind a filter counts."""
+        position = np.empty(len(self), np.int64)
+        position[np.argsort(self.row_num, kind="stable")] = np.arange(1, len(self) + 1)
+        return Rows(self.values, position, self.partition, self.qualifies)
+
+    def by_partition(self) -> list[Rows]:
+        """The rows of each partition, in the order of their codes."""
+        return [self.select(self.partition == code) for code in np.unique(self.partition)]
 
     @property
     def rank(self) -> Ordinals:
@@ -76,6 +103,16 @@ class WindowSpec(ABC):
     context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = ""
     """The name used in messages, explain and the engine table."""
+    clock: ClassVar[Clock | None] = None
+    """The clock of ``lifetime``; ``None`` for kinds that make no continuous relation."""
+
+    @property
+    def per_partition(self) -> bool:
+        """Whether each partition has windows of its own, so that an id names one window per partition.
+
+        ``windows`` and ``extent`` of such a kind are exact for the rows of one partition (``Rows.by_partition``).
+        """
+        return False
 
     @abstractmethod
     def windows(self, rows: Rows) -> Ordinals:
@@ -124,6 +161,42 @@ class WindowSpec(ABC):
         """What is visible at the instant tau, after all rows of tau (Patroumpas and Sellis 3.2), half-open."""
         raise NotImplementedError(f"{self.kind} windows have no scope")
 
+    def lifetime(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
+        """For each coordinate when its row becomes visible and when it expires, in ``clock``; equal means never."""
+        raise NotImplementedError(f"{self.kind} windows make no continuous relation")
+
+    def lifetimes(self, rows: Rows) -> tuple[Ordinals, Ordinals]:
+        """``lifetime`` of rows, whatever coordinate the kind counts in."""
+        return self.lifetime(self.coordinate(rows))
+
     def describe(self) -> str:
         """Parameters on one line, for explain."""
         return self.kind
+
+
+def ids_in_ranges(first: Ordinals, last: Ordinals) -> Ordinals:
+    """The union of the ranges ``first[i] <= id < last[i]``, ascending, without a loop over rows.
+
+    >>> ids_in_ranges(np.array([0, 1, 7]), np.array([3, 2, 7]))
+    array([0, 1, 2])
+    """
+    ranges = np.unique(np.stack([first, last], axis=1), axis=0)
+    lengths = np.maximum(ranges[:, 1] - ranges[:, 0], 0)
+    offsets = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.unique(np.repeat(ranges[:, 0], lengths) + offsets)
+
+
+def whole(name: str, value: Any, *, least: int | None = None) -> None:
+    """Refuse a parameter that is not a whole number, is too small, or too large for 64-bit arithmetic.
+
+    >>> whole("SLIDE", 2.5)
+    Traceback (most recent call last):
+    panewise.core.errors.WindowSpecError: SLIDE must be a whole number of ticks, not 2.5
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise WindowSpecError(f"{name} must be a whole number of ticks, not {value!r}")
+    if least is not None and value < least:
+        expected = {0: "must not be negative", 1: "must be positive"}.get(least, f"must be at least {least}")
+        raise WindowSpecError(f"{name} {expected}, not {value}")
+    if abs(int(value)) >= 2**62:
+        raise WindowSpecError(f"{name} is {value}, which 64-bit arithmetic cannot hold: use less than 2**62")

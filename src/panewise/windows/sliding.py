@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
 
-import numpy as np
-
 from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import ContextClass, Rows, WindowSpec
+from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
 
 
 @dataclass(frozen=True)
@@ -33,19 +31,32 @@ class SlidingWindow(WindowSpec):
 
     context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "sliding"
+    clock: ClassVar[Clock | None] = Clock.TIME
 
     def __post_init__(self) -> None:
-        if self.range <= 0:
-            raise WindowSpecError(f"RANGE must be positive, not {self.range}")
-        if self.slide <= 0:
-            raise WindowSpecError(f"SLIDE must be positive, not {self.slide}")
-        if self.lag < 0:
-            raise WindowSpecError(f"LAG must not be negative, it was {self.lag}")
+        whole("RANGE", self.range, least=1)
+        whole("SLIDE", self.slide, least=1)
+        whole("origin", self.origin)
+        whole("LAG", self.lag, least=0)
 
     @classmethod
     def scoped(cls, range: int, slide: int = 1, *, registered_at: int = 0, lag: int = 0) -> SlidingWindow:
         """The window of Patroumpas and Sellis whose states show at ``registered_at + k·slide`` (rule U1)."""
-        return cls(range, slide, registered_at + 1 - slide, lag)
+        return SlidingWindow(range, slide, registered_at + 1 - slide, lag)
+
+    @classmethod
+    def hopping(cls, range: int, every: int, *, origin: int = 0, lag: int = 0) -> SlidingWindow:
+        """A window with gaps: ``range`` long, one ``every`` so often; rows between two windows are in none.
+
+        >>> SlidingWindow.hopping(3, 10).wids(Rows.of([6, 7, 9]))
+        (array([0, 0, 0]), array([0, 1, 1]))
+        """
+        if every <= range:
+            raise WindowSpecError(
+                f"a hopping window leaves gaps, so its SLIDE ({every}) must exceed its RANGE ({range}): "
+                "use SlidingWindow for windows that overlap, TumblingWindow for windows that touch"
+            )
+        return SlidingWindow(range, every, origin, lag)
 
     @property
     def pane(self) -> int:
@@ -59,18 +70,24 @@ class SlidingWindow(WindowSpec):
 
     def windows(self, rows: Rows) -> Ordinals:
         """All ids from any row's range; contiguous per row, so a union of ranges."""
-        first, last = self.wids(rows)
-        ids = [np.arange(a, b, dtype=np.int64) for a, b in zip(first, last, strict=True)]
-        return np.unique(np.concatenate(ids)) if ids else np.empty(0, np.int64)
+        return ids_in_ranges(*self.wids(rows))
 
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
         """Equation 5.2, shifted by the lag."""
         end = self.origin + (wid + 1) * self.slide - self.lag
         return Interval(end - self.range, end)
 
+    def truncated_extent(self, wid: int) -> Interval:
+        """The extent without what lies before the origin: how a partial first window is shown (SIGMOD 2005, 3.3)."""
+        return self.extent(wid).intersect(Interval(self.origin - self.lag, None))
+
+    def is_partial(self, wid: int) -> bool:
+        """Whether the window starts before the origin, so that it can never be full (rule U14)."""
+        return self.truncated_extent(wid) != self.extent(wid)
+
     def wids(self, rows: Rows) -> tuple[Ordinals, Ordinals]:
         """Equation 5.3 with floors (erratum E1)."""
-        return self.wids_of(rows.values)
+        return self.wids_of(self.coordinate(rows))
 
     def wids_of(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
         """The same on bare ordinals: a context-free window needs nothing else."""

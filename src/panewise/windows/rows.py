@@ -1,0 +1,60 @@
+"""Windows over arrival positions: of the whole stream, or of each partition on its own (Li 5.1.2, 5.1.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from panewise.core.ordinals import Ordinals
+from panewise.windows.base import Clock, ContextClass, Rows
+from panewise.windows.sliding import SlidingWindow
+
+
+@dataclass(frozen=True)
+class RowWindow(SlidingWindow):
+    """A sliding window whose attribute is ``row-num``; positions are 1-based, so the origin is 1 (Li 5.1.2).
+
+    >>> window = RowWindow(4, 2)
+    >>> [str(window.extent(w)) for w in (0, 1, 2)]
+    ['[-1, 3)', '[1, 5)', '[3, 7)']
+    """
+
+    origin: int = 1
+
+    kind: ClassVar[str] = "row"
+    clock: ClassVar[Clock | None] = Clock.ORDER
+
+    def coordinate(self, rows: Rows) -> Ordinals:
+        """Arrival positions."""
+        return rows.row_num
+
+    def describe(self) -> str:
+        """RANGE, SLIDE and what differs from the defaults."""
+        origin = f", origin {self.origin}" if self.origin != 1 else ""
+        lag = f", lag {self.lag}" if self.lag else ""
+        return f"range {self.range} rows, slide {self.slide} rows{origin}{lag}"
+
+
+@dataclass(frozen=True)
+class PartitionedRowWindow(RowWindow):
+    """A row window per partition; all partitions count from the same origin (equations 5.4 to 5.6, floor: E1).
+
+    A window is a pair of an id and a partition. The positions of a partition are known when a row arrives, from the
+    rows before it, hence forward-context free.
+
+    >>> PartitionedRowWindow(2, 1).wids(Rows.of([0, 0, 0], partition=["a", "b", "a"]))
+    (array([0, 0, 1]), array([2, 2, 3]))
+    """
+
+    context_class: ClassVar[ContextClass] = ContextClass.FCF
+    kind: ClassVar[str] = "partitioned row"
+    clock: ClassVar[Clock | None] = Clock.PARTITION_ORDER
+
+    @property
+    def per_partition(self) -> bool:
+        """Every partition progresses by its own arrivals."""
+        return True
+
+    def coordinate(self, rows: Rows) -> Ordinals:
+        """Positions inside the partition."""
+        return rows.rank
