@@ -54,8 +54,7 @@ def dense_columns(table: pa.Table, aggregates: Sequence[BoundAggregate], count: 
     """
     columns: list[DenseColumn] = []
     for aggregate in aggregates:
-        describe = getattr(aggregate.function, "elementwise", None)
-        operations = describe(aggregate.inputs) if describe is not None else None
+        operations = aggregate.function.elementwise(aggregate.inputs)
         if operations is None:
             return None
         for field, operation in zip(aggregate.state_schema, operations, strict=True):

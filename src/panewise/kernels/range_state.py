@@ -1,0 +1,143 @@
+"""Partial aggregates of open windows, kept as ranges of window ids (the range-valued wid of Li 6.1.3).
+
+A row says: these keys have this partial in every window of [first, end). Rows that fall between the same window
+boundaries share one partial, so a row of the input is merged once and not RANGE/SLIDE times; the windows are put
+together when they close.
+
+The rows live in a few runs of falling size, each ascending by ``end``. Runs of similar size are merged, so a partial is
+copied O(log n) times; dropping closed windows cuts a prefix off every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.partials import BoundAggregate, combine_partials, partial_schema
+from panewise.progress.watermarks import NO_BOUND
+
+END = "wid.end"
+FIRST = "wid.first"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Some partials, ascending by end; the ids also as arrays."""
+
+    table: pa.Table
+    first: Ordinals
+    end: Ordinals
+    allocated: int
+    """How many rows the memory behind the table holds; slices keep it alive."""
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Run:
+        """A table that owns its memory."""
+        return cls(table, table.column(FIRST).to_numpy(), table.column(END).to_numpy(), table.num_rows)
+
+    def after(self, closed: int) -> Run:
+        """Only what reaches a window that is still open."""
+        at = int(np.searchsorted(self.end, closed, side="right"))
+        if at == 0:
+            return self
+        table = self.table.slice(at)
+        if 2 * table.num_rows < self.allocated:
+            return Run.of(table.take(pa.array(np.arange(table.num_rows))))
+        return Run(table, self.first[at:], self.end[at:], self.allocated)
+
+    def filter(self, keep: npt.NDArray[np.bool_]) -> Run:
+        """Only these rows."""
+        return self if keep.all() else Run.of(self.table.filter(pa.array(keep)))
+
+
+class RangeState:
+    """All open partials of one window aggregate."""
+
+    def __init__(self, keys: pa.Schema, aggregates: Sequence[BoundAggregate]) -> None:
+        self.keys = keys
+        self.aggregates = list(aggregates)
+        self.key_names = [FIRST, *keys.names]
+        self.schema = partial_schema(pa.schema([pa.field(FIRST, pa.int64()), *keys]), aggregates, id_name=END)
+        self.runs: list[Run] = []
+        self.closed = NO_BOUND
+        """Windows below this are closed for every group; ranges that begin earlier are read as beginning here."""
+
+    def add(self, table: pa.Table) -> None:
+        """Take in a partial table (ascending by end)."""
+        if table.num_rows:
+            self.runs.append(Run.of(table))
+            self._balance()
+
+    def due(self, closed: int) -> pa.Table:
+        """All partials that reach a window below ``closed``; the ranges still as stored."""
+        parts = []
+        for run in self.runs:
+            begun = run.first < closed
+            parts.append(run.table if begun.all() else run.table.filter(pa.array(begun)))
+        return pa.concat_tables(parts) if parts else self.schema.empty_table()
+
+    def close(self, closed: int) -> None:
+        """Forget windows below ``closed``, of all groups."""
+        self.closed = max(self.closed, closed)
+        self.runs = [kept for run in self.runs if (kept := run.after(self.closed)).table.num_rows]
+
+    def close_some(self, closed: int, selected: Sequence[npt.NDArray[np.bool_]]) -> None:
+        """Forget windows below ``closed`` of the selected rows; one mask per run."""
+        kept: list[Run] = []
+        for run, mask in zip(self.runs, selected, strict=True):
+            touched = mask & (run.first < closed)
+            if not touched.any():
+                kept.append(run)
+                continue
+            clipped = pa.array(np.where(touched, closed, run.first))
+            at = self.schema.get_field_index(FIRST)
+            moved = Run.of(run.table.set_column(at, self.schema.field(at), clipped))
+            moved = moved.filter(moved.first < moved.end)
+            if moved.table.num_rows:
+                kept.append(moved)
+        self.runs = kept
+
+    def compact(self) -> pa.Table:
+        """One run with one row per range and group; returns it."""
+        if len(self.runs) > 1 or any(self._stale(run) for run in self.runs):
+            self.runs = [self._merge(self.runs)]
+        return self.runs[0].table if self.runs else self.schema.empty_table()
+
+    @property
+    def rows(self) -> int:
+        """Partials held now; those of equal range and group may wait to be merged."""
+        return sum(run.table.num_rows for run in self.runs)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the partials."""
+        return sum(run.table.nbytes for run in self.runs)
+
+    def ranges(self) -> tuple[Ordinals, Ordinals]:
+        """First and end of every partial, as they are read."""
+        if not self.runs:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        first = np.concatenate([run.first for run in self.runs])
+        return np.maximum(first, self.closed), np.concatenate([run.end for run in self.runs])
+
+    def _balance(self) -> None:
+        """Keep every run at least twice as long as the next, by merging neighbours."""
+        at = len(self.runs)
+        while at >= 2 and self.runs[at - 2].table.num_rows < 2 * self.runs[at - 1].table.num_rows:
+            self.runs[at - 2 :] = [self._merge(self.runs[at - 2 :])]
+            at -= 1
+
+    def _stale(self, run: Run) -> bool:
+        return bool((run.first < self.closed).any())
+
+    def _merge(self, runs: Sequence[Run]) -> Run:
+        table = pa.concat_tables([run.table for run in runs])
+        first = np.maximum(np.concatenate([run.first for run in runs]), self.closed)
+        at = self.schema.get_field_index(FIRST)
+        table = table.set_column(at, self.schema.field(at), pa.array(first))
+        return Run.of(combine_partials(table, self.key_names, self.aggregates, id_name=END))

@@ -1,0 +1,242 @@
+"""Window aggregates by window ids, for windows whose ids follow from the row alone (Bucket and Aggregate, Li 6.1.3).
+
+Rows may come in any order and in batches of any size. The state is partial aggregates of the windows that are still
+open, never rows; a punctuation closes windows, of all groups or of the groups it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.errors import CheckpointError, UnsupportedError
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
+from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
+from panewise.kernels.range_state import END, FIRST, RangeState
+from panewise.kernels.state_file import decode_state, encode_state
+from panewise.progress.bounds import BoundTable
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.windows.base import ContextClass, Rows, WindowSpec
+from panewise.windows.sliding import SlidingWindow
+
+Mask = npt.NDArray[np.bool_]
+
+KIND = "wid-kernel"
+VERSION = 1
+
+
+class WidKernel:
+    """One window aggregate: batches in, results of closed windows out.
+
+    Punctuation calls the windowing attribute ``attribute``, and groups by the names of the key columns.
+    """
+
+    def __init__(self, spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *,
+                 attribute: str = "ts", late: str = "drop") -> None:
+        if spec.context_class is not ContextClass.CF:
+            raise UnsupportedError(f"{spec.kind} windows are {spec.context_class.value}: a row's window ids do not "
+                                   "follow from the row alone; the oracle runs them")
+        self.spec, self.keys, self.aggregates = spec, keys, list(aggregates)
+        self.attribute, self.late = attribute, late
+        self.bounds = BoundTable(attribute)
+        self.rows = 0
+        self.late_rows = 0
+        self._state = RangeState(keys, aggregates)
+
+    # -- rows in
+
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Sequence[Sequence[pa.Array]], *,
+                bounds: Ordinals | None = None) -> Mask:
+        """Take in a batch; returns which rows are late, by the kernel's policy.
+
+        ``bounds`` are bounds in force at each row that come from elsewhere (a generator at the source); the kernel's
+        own, from the punctuation it was given, are always respected.
+        """
+        self.rows += len(values)
+        first, end = self.spec.wids(_rows(values))
+        in_force = self._in_force(keys, len(values), bounds)
+        late = np.zeros(len(values), np.bool_)
+        if in_force is not None and (below := values < in_force).any():
+            first, late = self._admit(first, end, below, in_force)
+            self.late_rows += int(late.sum())
+        counted = first < end
+        if not counted.all():
+            first, end = first[counted], end[counted]
+            chosen = pa.array(counted)
+            keys = keys.filter(chosen)
+            arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
+        ranged = pa.table([pa.array(first), *keys.columns], names=self._state.key_names)
+        self._state.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
+        return late
+
+    def _in_force(self, keys: pa.Table, rows: int, bounds: Ordinals | None) -> Ordinals | None:
+        if self.bounds.linear == NO_BOUND and not self.bounds.groups and not self.bounds.selections:
+            return bounds
+        columns = {name: keys.column(name) for name in keys.column_names}
+        own = self.bounds.bounds_for(columns, rows)
+        return own if bounds is None else np.maximum(own, bounds)
+
+    def _admit(self, first: Ordinals, end: Ordinals, below: Mask, in_force: Ordinals) -> tuple[Ordinals, Mask]:
+        """Apply the late policy: the first id each row counts in (the end, for none), and which rows are late."""
+        if self.late in ("generous", "consistent"):
+            different, code = np.unique(in_force[below], return_inverse=True)
+            open_from = np.array([self._closed_below(int(b)) for b in different], np.int64)[code]
+            late = np.zeros(len(below), np.bool_)
+            late[below] = (first[below] < open_from) & (first[below] < end[below])
+            allowed = first.copy()
+            if self.late == "generous":
+                allowed[below] = np.minimum(np.maximum(first[below], open_from), np.maximum(end, first)[below])
+            else:
+                allowed[late] = end[late]
+            return allowed, late
+        return np.where(below, end, first), below
+
+    # -- progress in, results out
+
+    def advance(self, punctuation: Punctuation) -> pa.Table:
+        """Take in a promise; the results (wid, keys, aggregates) of the windows it closes, ascending by wid.
+
+        A promise about columns that are not keys says nothing about a whole group and closes nothing.
+        """
+        others = punctuation.attributes - {self.attribute}
+        if not others <= set(self.keys.names) or not self.bounds.advance(punctuation):
+            return self.result_schema.empty_table()
+        bound = punctuation.closes_below(self.attribute)
+        assert bound is not None  # the bound table took it
+        closed = self._closed_below(bound)
+        if not others:
+            results = self._results(self._state.due(closed), closed)
+            self._state.close(closed)
+            return results
+        patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
+        masks = [np.logical_and.reduce([p.mask(run.table.column(a)) for a, p in patterns]) for run in self._state.runs]
+        chosen = [run.table.filter(pa.array(mask & (run.first < closed)))
+                  for run, mask in zip(self._state.runs, masks, strict=True)]
+        results = self._results(pa.concat_tables([self._state.schema.empty_table(), *chosen]), closed)
+        self._state.close_some(closed, masks)
+        return results
+
+    def _closed_below(self, bound: int) -> int:
+        if bound in (FINISHED, NO_BOUND):
+            return bound
+        return self.spec.closed_below(bound)
+
+    def _results(self, due: pa.Table, closed: int) -> pa.Table:
+        if due.num_rows == 0:
+            return self.result_schema.empty_table()
+        names = self.keys.names
+        due_first = np.maximum(due.column(FIRST).to_numpy(), self._state.closed)
+        due_end = due.column(END).to_numpy()
+        due = due.drop_columns([FIRST])
+        parts: list[pa.Table] = []
+        regular = self._pane_ids(due_first, due_end)
+        if regular is not None:
+            panes, is_pane = regular
+            k, m = _paired_panes(self.spec)
+            rows = due.set_column(0, PANE_ID, pa.array(panes))
+            rows = rows if is_pane.all() else rows.filter(pa.array(is_pane))
+            stop = min(closed, int(due_end.max()))
+            parts.append(roll_up(rows, names, self.aggregates, panes_per_window=k, panes_per_slide=m,
+                                 first_wid=int(due_first.min()), end_wid=stop))
+            rest = ~is_pane
+            due, due_first, due_end = due.filter(pa.array(rest)), due_first[rest], due_end[rest]
+        if due.num_rows:
+            parts.append(explode(due, due_first, np.minimum(due_end, closed)))
+        table = parts[0]
+        if len(parts) > 1 or regular is None:
+            table = combine_partials(pa.concat_tables(parts), names, self.aggregates, id_name=WINDOW_ID)
+        return finish_partials(table, names, self.aggregates, id_name=WINDOW_ID)
+
+    def _pane_ids(self, first: Ordinals, end: Ordinals) -> tuple[Ordinals, Mask] | None:
+        """Ranges of sliding windows as panes, and which of them are: a late or group-wise cut makes others."""
+        if not isinstance(self.spec, SlidingWindow):
+            return None
+        whole, rest = divmod(self.spec.range, self.spec.slide)
+        lowest = int(first.min())
+        cut = first == lowest  # begun before: only its end matters
+        if not rest:
+            return end - whole, cut | (end - first == whole)
+        length = end - first
+        panes = np.where(cut, 2 * (end - whole) - 1, first + end - whole)
+        return panes, cut | (length == whole) | (length == whole + 1)
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of results: the window id, the keys, the aggregates."""
+        return pa.schema([pa.field(WINDOW_ID, pa.int64()), *self.keys, *(a.result_field for a in self.aggregates)])
+
+    # -- counters
+
+    @property
+    def closed_below(self) -> int:
+        """Windows with smaller ids are closed for every group."""
+        return self._state.closed
+
+    def open_windows(self) -> list[int]:
+        """The ids of windows that hold rows and are not closed."""
+        first, end = self._state.ranges()
+        pairs = np.unique(np.stack([first, end]), axis=1)
+        ids = [np.arange(a, b) for a, b in pairs.T]
+        return [int(w) for w in np.unique(np.concatenate(ids))] if ids else []
+
+    def counters(self) -> dict[str, int]:
+        """How much state there is: partials held, (window, group) pairs they stand for, bytes, open windows."""
+        table = self._state.compact()
+        first, end = self._state.ranges()
+        names = self.keys.names
+        plain = pa.table([pa.array(end), *(table.column(n) for n in names)], names=[END, *names])
+        pairs = combine_partials(explode(plain, first, end), names, [], id_name=WINDOW_ID).num_rows
+        return {"rows": self.rows, "late": self.late_rows, "partials": table.num_rows, "window_groups": pairs,
+                "bytes": table.nbytes, "open_windows": len(self.open_windows())}
+
+    # -- saving
+
+    def snapshot(self) -> bytes:
+        """Everything needed to go on exactly here, as Arrow IPC."""
+        header = {"identity": self._identity(), "bounds": self.bounds.snapshot(), "rows": self.rows,
+                  "late_rows": self.late_rows, "closed": self._state.closed}
+        return encode_state(KIND, VERSION, header, {"state": self._state.compact()})
+
+    def restore(self, data: bytes) -> None:
+        """Become what ``snapshot`` saved; a state of another query is refused."""
+        header, tables = decode_state(data, KIND, VERSION)
+        identity = self._identity()
+        saved: dict[str, Any] = header["identity"]
+        for what, value in identity.items():
+            if saved.get(what) != value:
+                raise CheckpointError(f"the saved state has {what} {saved.get(what)!r}, the query has {value!r}: "
+                                      "it belongs to another query")
+        self.bounds.restore(header["bounds"])
+        self.rows, self.late_rows = header["rows"], header["late_rows"]
+        self._state = RangeState(self.keys, self.aggregates)
+        self._state.closed = header["closed"]
+        self._state.add(tables["state"].cast(self._state.schema))
+
+    def _identity(self) -> dict[str, str]:
+        return {"window": f"{self.spec.kind}: {self.spec!r}", "late": self.late, "attribute": self.attribute,
+                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates),
+                "columns": self._state.schema.to_string(show_schema_metadata=False)}
+
+
+def _paired_panes(spec: WindowSpec) -> tuple[int, int]:
+    """Panes per window and per slide when panes are cut only where a window begins or ends.
+
+    At most two panes per slide, however small gcd(RANGE, SLIDE) is (paired windows, Krishnamurthy et al. 2006).
+    """
+    assert isinstance(spec, SlidingWindow)
+    whole, rest = divmod(spec.range, spec.slide)
+    return (2 * whole + 1, 2) if rest else (whole, 1)
+
+
+def _rows(values: Ordinals) -> Rows:
+    """Context-free windows look at nothing but the value."""
+    nothing = np.broadcast_to(np.int64(0), len(values))
+    return Rows(values, nothing, nothing)
+
+
