@@ -202,8 +202,25 @@ def _one_shape(edges: list[Edge]) -> Shape | None:
 
 
 def _by_table(operator: OperatorKind, shape: Shape, edges: list[Edge]) -> Edge:
-    return Edge(shape.label(operator), f"{operator.value} over one window signature: {shape.kind.value}",
-                shape if shape.survives(operator) else None, windows=_windows(*edges))
+    found = shape.label(operator)
+    if shape.survives(operator):
+        reason = _TOGETHER[shape.kind] if shape.kind in _TOGETHER else "windows of one signature stay as they are"
+    else:
+        reason = _ALONE[operator]
+    return Edge(found, reason, shape if shape.survives(operator) else None, windows=_windows(*edges))
+
+
+_TOGETHER = {
+    WindowShape.GROWING: "rows of one period all leave when it ends",
+    WindowShape.DISCLOSED: "rows show at one refresh and leave at the next",
+    WindowShape.LANDMARK: "nothing below ever leaves",
+}
+_ALONE = {
+    OperatorKind.JOIN: "a pair leaves with its first half",
+    OperatorKind.DISTINCT_KEEP: "a representative leaves at its own expiry",
+    OperatorKind.DISTINCT_RECENT: "the next duplicate ends a representative's life (erratum P17)",
+    OperatorKind.DIFFERENCE: "a row on the right takes a result back",
+}
 
 
 def _union(edges: list[Edge]) -> Edge:
@@ -226,11 +243,10 @@ def _distinct(policy: str, edge: Edge) -> Edge:
         return _by_table(operator, edge.shape, [edge])
     domain = edge.label.domain
     if operator is OperatorKind.DISTINCT_RECENT:
-        return Edge(Label.strict(domain), "the next duplicate ends a representative's life (erratum P17)",
-                    windows=edge.windows)
+        return Edge(Label.strict(domain), _ALONE[operator], windows=edge.windows)
     if edge.label.pattern is STR:
         return Edge(Label.strict(domain), "the input is STR", windows=edge.windows)
-    return Edge(Label.wk(domain), "a representative leaves at its own expiry", windows=edge.windows)
+    return Edge(Label.wk(domain), _ALONE[operator], windows=edge.windows)
 
 
 def _aggregate(node: n.GroupAggregate, edge: Edge) -> Edge:
@@ -251,7 +267,7 @@ def _join(left: Edge, right: Edge) -> Edge:
         return Edge(Label.strict(domain), "an input is STR", windows=windows)
     if patterns == {MON}:
         return Edge(Label.mon(), "neither side ever leaves", UNBOUNDED_STREAM, windows=windows)
-    reason = "a pair leaves with its first half"
+    reason = _ALONE[OperatorKind.JOIN]
     if MON in patterns:  # erratum E3: not WKS, a late partner of an old row lives only for the rest
         reason = "a pair leaves with its windowed half, so a late partner shortens its life (erratum E3)"
     return Edge(Label.wk(domain), reason, windows=windows)
@@ -278,7 +294,7 @@ def _difference(left: Edge, right: Edge) -> Edge:
     if _frozen_before(left.shape, right.shape):
         return Edge(Label.mon(), "the right side is frozen before the left side begins", UNBOUNDED_STREAM,
                     windows=windows)
-    return Edge(Label.strict(domain_of(left.label, right.label)), "a row on the right takes a result back",
+    return Edge(Label.strict(domain_of(left.label, right.label)), _ALONE[OperatorKind.DIFFERENCE],
                 windows=windows)
 
 

@@ -15,7 +15,7 @@ STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.Rela
 NEEDS_EXPIRY = (n.Distinct, n.BagDifference, n.AntiJoin)
 """Operators whose answer is wrong unless rows that left their window are gone."""
 NAMES = {n.Distinct: "DISTINCT", n.BagDifference: "EXCEPT ALL", n.AntiJoin: "NOT EXISTS"}
-OUTPUT_WINDOW_KINDS = frozenset({"sliding", "tumbling", "count", "rows"})
+OUTPUT_WINDOW_KINDS = frozenset({"sliding", "tumbling", "count", "row"})
 
 
 @dataclass(frozen=True)

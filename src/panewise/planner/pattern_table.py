@@ -31,8 +31,8 @@ class OperatorKind(Enum):
 class WindowShape(Enum):
     """Windows by how their rows come and go."""
 
-    SLIDING = "sliding, SLIDE divides RANGE"
-    UNEVEN = "sliding, SLIDE does not divide RANGE"
+    SLIDING = "sliding, equal lives"
+    UNEVEN = "sliding, unequal lives"
     GROWING = "tumbling, growing"
     DISCLOSED = "tumbling, disclosed"
     COUNT = "count"

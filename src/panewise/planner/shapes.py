@@ -9,10 +9,13 @@ from panewise.plan.nodes import Node, WindowClause
 from panewise.planner.pattern_table import OBSERVED, OperatorKind, WindowShape
 from panewise.planner.patterns import Domain, Label
 from panewise.windows.base import Clock, WindowSpec
+from panewise.windows.calendar import CalendarWindow
 from panewise.windows.count import CountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
+from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure
+from panewise.windows.varying import VaryingWindow
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ def shape_of(clause: WindowClause, stream: Node) -> Shape:
     windows of one size over two streams have nothing in common (erratum P11).
     """
     spec, unit = clause.spec, clause.ordinal
+    while isinstance(spec, PredicateWindow):  # a condition inside the bracket decides who is counted, not for how long
+        spec = spec.spec
     clock = spec.clock
     if isinstance(spec, SlidingWindow) and unit is OrdinalKind.ROWS and clock is Clock.TIME:
         clock = Clock.ORDER
@@ -79,8 +84,10 @@ def _time_shape(spec: WindowSpec, unit: OrdinalKind) -> Shape:
             return Shape(WindowShape.DISCLOSED, signature, spec.slide, unit)
         kind = WindowShape.UNEVEN if spec.range % spec.slide else WindowShape.SLIDING
         return Shape(kind, signature, _equal_life(spec), unit)
-    if disclosure is Disclosure.DISCLOSED:  # periods of unequal length, such as months
+    if isinstance(spec, CalendarWindow) and spec.step == spec.range:  # periods of unequal length, such as months
         return Shape(WindowShape.DISCLOSED, (spec, unit), None, unit)
+    if isinstance(spec, CalendarWindow | VaryingWindow):  # both ends only move forward
+        return Shape(WindowShape.UNEVEN, (spec, unit), None, unit)
     return Shape(WindowShape.KNOWN_EXPIRY, (spec, unit), None, unit)
 
 

@@ -1,0 +1,190 @@
+"""Which engine runs which plan: one table that `check` enforces, `explain` quotes and the documentation prints.
+
+An engine refuses what it cannot run by name, before it reads a row; there is no silent difference between engines. An
+engine that learns a node or a window kind changes its entry here, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from panewise.core.errors import UnsupportedError
+from panewise.core.ordinals import OrdinalKind
+from panewise.plan import nodes as n
+
+NodeKind = type[n.Node]
+
+WINDOW_KINDS: tuple[tuple[str, str], ...] = (
+    ("sliding", "sliding over time, dates or integers, any RANGE and SLIDE, gaps, lag, origin"),
+    ("tumbling", "tumbling, reported when it closes"),
+    ("growing tumbling", "tumbling, members visible while it fills"),
+    ("now", "NOW"),
+    ("calendar", "days and months in a time zone"),
+    ("session", "sessions by a gap"),
+    ("landmark", "landmark, `RANGE ALL`"),
+    ("band", "`UNBOUNDED START AT … END AT …`"),
+    ("row", "by row position"),
+    ("partitioned row", "by row position of each partition"),
+    ("count", "the n newest rows"),
+    ("partitioned count", "the n newest rows of each partition"),
+    ("slide by tuple", "one window per row, or per n rows"),
+    ("varying", "a RANGE that changes at given instants"),
+    ("linear", "ends that are linear in the window id"),
+    ("predicate", "a condition inside the window"),
+    ("partitioned", "`PARTITION BY` with a time window"),
+    ("internal", "`INTERNAL`"),
+)
+"""Every window kind a plan can name, with what it is; the rows of the documentation's first table."""
+
+NODE_KINDS: tuple[tuple[NodeKind, str], ...] = (
+    (n.Source, "a stream"),
+    (n.Filter, "WHERE, HAVING"),
+    (n.Project, "SELECT list"),
+    (n.Qualify, "an alias in FROM"),
+    (n.Union, "UNION of streams"),
+    (n.WindowAggregate, "window aggregate, one row per group and window"),
+    (n.Window, "a window's changing contents"),
+    (n.GroupAggregate, "aggregate over changing contents"),
+    (n.Distinct, "DISTINCT"),
+    (n.Join, "join of windows"),
+    (n.BandJoin, "join of streams in a time band"),
+    (n.TumblingJoin, "join of streams in tumbling buckets"),
+    (n.TableJoin, "join with a table"),
+    (n.Table, "a table"),
+    (n.SemiJoin, "EXISTS"),
+    (n.AntiJoin, "NOT EXISTS"),
+    (n.BagDifference, "EXCEPT ALL"),
+    (n.RelationToStream, "Istream, Dstream, Rstream, Wstream"),
+    (n.Lifetime, "LIFETIME"),
+)
+"""Every node kind, with what it is in a query; the rows of the documentation's second table."""
+
+
+@dataclass(frozen=True)
+class Capability:
+    """What one engine runs. ``nodes`` and ``windows`` are None for an engine that runs everything."""
+
+    engine: str
+    nodes: frozenset[NodeKind] | None = None
+    windows: frozenset[str] | None = None
+    above: frozenset[NodeKind] = frozenset()
+    """What may stand over the window aggregate."""
+
+    def runs_window(self, kind: str) -> bool:
+        """Whether the engine has this window kind."""
+        return self.windows is None or kind in self.windows
+
+    def runs_node(self, kind: NodeKind) -> bool:
+        """Whether the engine has this operator at all."""
+        return self.nodes is None or kind in self.nodes
+
+
+_SLICE = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate})
+_SLICE_WINDOWS = frozenset({"sliding", "tumbling"})
+_ABOVE = frozenset({n.Project, n.Filter})
+
+ENGINES: dict[str, Capability] = {
+    "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | {"predicate"}, _ABOVE),
+    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS, _ABOVE),
+    "oracle": Capability("oracle"),
+}
+
+
+def window_kinds(clause: n.WindowClause) -> Iterator[str]:
+    """Everything an engine must have to run this window, the kind itself first.
+
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> list(window_kinds(n.WindowClause(SlidingWindow(5, 1), "ts", OrdinalKind.TIMESTAMP, internal=True)))
+    ['sliding', 'internal']
+    """
+    kind = clause.spec.kind
+    if kind == "sliding" and clause.ordinal is OrdinalKind.ROWS:
+        kind = "row"
+    if kind == "tumbling" and getattr(getattr(clause.spec, "disclosure", None), "value", "") == "growing":
+        kind = "growing tumbling"
+    yield kind
+    if clause.predicate is not None and kind != "predicate":
+        yield "predicate"
+    if clause.partition and not kind.startswith("partitioned") and kind != "session":
+        yield "partitioned"
+    if clause.internal:
+        yield "internal"
+
+
+def unsupported(plan: n.Node, engine: str) -> Iterator[str]:
+    """Every reason why the engine cannot run the plan, from the root down."""
+    capability = _capability(engine)
+    if capability.nodes is None:
+        return
+    for node in plan.walk():
+        if not capability.runs_node(type(node)):
+            yield f"{_node_name(type(node))} is not yet run by the {engine} engine"
+        for clause in _clauses(node):
+            for kind in window_kinds(clause):
+                if not capability.runs_window(kind):
+                    yield f"{kind} windows are not yet run by the {engine} engine"
+    yield from _shape(plan, capability)
+
+
+def _shape(plan: n.Node, capability: Capability) -> Iterator[str]:
+    """The slice has one window aggregate: projections and filters above it, a stateless input below."""
+    aggregates = sum(isinstance(node, n.WindowAggregate) for node in plan.walk())
+    if aggregates == 0:
+        yield f"a query without a window aggregate is not yet run by the {capability.engine} engine"
+    elif aggregates > 1:
+        yield f"a window aggregate over another is not yet run by the {capability.engine} engine"
+    else:
+        node = plan
+        while not isinstance(node, n.WindowAggregate):
+            if type(node) not in capability.above:
+                name = _node_name(type(node))
+                yield f"{name} over a window aggregate is not yet run by the {capability.engine} engine"
+                return
+            node = node.inputs[0]
+
+
+def supports(plan: n.Node, engine: str) -> bool:
+    """Whether the engine runs the plan."""
+    return next(unsupported(plan, engine), None) is None
+
+
+def check(plan: n.Node, engine: str) -> None:
+    """Raise `UnsupportedError` naming the first thing the engine lacks and an engine that has it."""
+    for reason in unsupported(plan, engine):
+        able = next(name for name in ENGINES if supports(plan, name))
+        raise UnsupportedError(f"{reason}; use engine='{able}'")
+
+
+def _capability(engine: str) -> Capability:
+    if engine not in ENGINES:
+        raise UnsupportedError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
+    return ENGINES[engine]
+
+
+def _clauses(node: n.Node) -> Iterator[n.WindowClause]:
+    match node:
+        case n.Window():
+            yield node.clause
+        case n.WindowAggregate():
+            yield node.window
+        case n.RelationToStream(output_window=n.WindowClause() as clause):
+            yield clause
+        case _:
+            return
+
+
+def _node_name(kind: NodeKind) -> str:
+    return f"{kind.__name__} ({dict(NODE_KINDS)[kind]})"
+
+
+def docs_table() -> str:
+    """The two tables of ``docs/engines.md`` as Markdown."""
+    head = f"| {{}} | | {' | '.join(ENGINES)} |\n|---|---|{'---|' * len(ENGINES)}"
+    windows = [_row(name, text, [c.runs_window(name) for c in ENGINES.values()]) for name, text in WINDOW_KINDS]
+    nodes = [_row(kind.__name__, text, [c.runs_node(kind) for c in ENGINES.values()]) for kind, text in NODE_KINDS]
+    return "\n".join([head.format("window kind"), *windows, "", head.format("plan node"), *nodes, ""])
+
+
+def _row(name: str, text: str, marks: list[bool]) -> str:
+    return f"| {name} | {text} | {' | '.join('yes' if m else 'refused' for m in marks)} |"
