@@ -1,0 +1,79 @@
+"""COUNT: of rows, or of rows in which no argument is null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from panewise.aggregates.arrays import COUNT, as_ints, counts_of, valid_rows
+from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
+from panewise.aggregates.exact import group_sum
+
+
+@dataclass(frozen=True)
+class Count(Aggregate):
+    """``count(*)`` without arguments, ``count(x)`` and ``count(x, y)`` with; never null.
+
+    >>> count = Count()
+    >>> count.finish(count.add(count.add(count.init(), 7), None))
+    1
+    """
+
+    name: ClassVar[str] = "count"
+    agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
+    invertible: ClassVar[bool] = True
+    arity: ClassVar[int] = 0
+    variadic: ClassVar[bool] = True
+
+    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+        """The count."""
+        return [COUNT]
+
+    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+        """Always bigint."""
+        return pa.int64()
+
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise]:
+        """Counts add."""
+        return ["sum"]
+
+    def init(self) -> State:
+        """Zero."""
+        return (0,)
+
+    def add(self, state: State, *values: Any) -> State:
+        """One more, unless an argument is null."""
+        return (state[0] + all(v is not None for v in values),)
+
+    def merge(self, left: State, right: State) -> State:
+        """Add."""
+        return (left[0] + right[0],)
+
+    def inverse(self, whole: State, part: State) -> State:
+        """Subtract."""
+        return (whole[0] - part[0],)
+
+    def finish(self, state: State) -> int:
+        """The count."""
+        return int(state[0])
+
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
+                 inputs: Sequence[pa.DataType]) -> Columns:
+        """Count codes."""
+        mask = valid_rows(arguments)
+        return [pa.array(counts_of(codes if mask is None else codes[mask], groups))]
+
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+        """Add counts."""
+        return [pa.array(group_sum(as_ints(partials[0]), codes, groups))]
+
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+        """Subtract counts."""
+        return [pa.array(as_ints(whole[0]) - as_ints(part[0]))]
+
+    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+        """The counts are the results."""
+        return partials[0]

@@ -1,0 +1,185 @@
+"""Sums that lose nothing: integers and decimals as 32-bit limbs, floats in double-double.
+
+A sum of 64-bit integers may pass through totals that 64 bits do not hold. Cut into limbs of 32 bits, each summed in its
+own int64, two thousand million rows add up without overflow, limbs of two sums add column by column, and subtraction
+is exact too. Floats are summed by extracting, from all rows at once, the leading bits on a common grid whose sum is
+exact (Rump, Ogita and Oishi 2008), so the result does not depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import frexp, inf, isfinite
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.aggregates.arrays import Floats, Ints, Mask, as_ints, decimal_words, is_decimal, long_keys
+from panewise.aggregates.base import Codes
+
+BITS = 32
+LOW = (1 << BITS) - 1
+Limbs = list[Ints]  # most significant first; only the first is signed after carrying
+
+
+def group_sum(values: Ints, codes: Codes, groups: int) -> Ints:
+    """Sums per group in int64; the caller knows that they fit."""
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def limb_count(data_type: pa.DataType) -> int:
+    """Two limbs for what fits 64 bits, four for longer decimals."""
+    return 4 if is_decimal(data_type) and data_type.precision > 18 else 2
+
+
+def limb_sums(array: pa.Array, codes: Codes, groups: int) -> Limbs:
+    """Exact sums per group of a column of integers or decimals without nulls."""
+    if limb_count(array.type) == 2:
+        keys = long_keys(array)
+        if len(keys) and max(int(keys.max()), -int(keys.min())) * len(keys) < 1 << 63:
+            return carry([np.zeros(groups, np.int64), group_sum(keys, codes, groups)])
+        return carry([group_sum(part, codes, groups) for part in (keys >> BITS, keys & LOW)])
+    low, high = decimal_words(array)
+    parts = (high >> BITS, high & LOW, (low >> BITS) & LOW, low & LOW)
+    return carry([group_sum(part, codes, groups) for part in parts])
+
+
+def carry(limbs: Limbs) -> Limbs:
+    """The same numbers with every limb but the first in ``0 … 2³²-1``.
+
+    >>> [limb.tolist() for limb in carry([np.array([0]), np.array([-1])])]
+    [[-1], [4294967295]]
+    """
+    carried = list(limbs)
+    for i in range(len(limbs) - 1, 0, -1):
+        carried[i - 1] = carried[i - 1] + (carried[i] >> BITS)
+        carried[i] = carried[i] & LOW
+    return carried
+
+
+def total_words(limbs: Limbs) -> tuple[Ints, Ints, Mask]:
+    """The low and high 64 bits of each total, and where even 128 bits do not hold it."""
+    limbs = carry(limbs)
+    if len(limbs) == 2:
+        high, low = limbs
+        return (high << BITS) | low, high >> BITS, np.zeros(len(high), np.bool_)
+    top, second, third, fourth = limbs
+    return (third << BITS) | fourth, (top << BITS) | second, (top >= 1 << 31) | (top < -(1 << 31))
+
+
+def totals(limbs: Limbs) -> list[int]:
+    """Each total as a Python integer."""
+    result = [0] * len(limbs[0])
+    for limb in limbs:
+        result = [(total << BITS) + part for total, part in zip(result, limb.tolist(), strict=True)]
+    return result
+
+
+def to_limbs(total: int, count: int) -> list[int]:
+    """One integer as limbs.
+
+    >>> to_limbs(-1, 2), to_limbs(2**40, 2)
+    ([-1, 4294967295], [256, 0])
+    """
+    parts: list[int] = []
+    for _ in range(count - 1):
+        parts.insert(0, total & LOW)
+        total >>= BITS
+    return [total, *parts]
+
+
+def from_limbs(limbs: Sequence[int]) -> int:
+    """The inverse of ``to_limbs``, carried or not."""
+    total = 0
+    for limb in limbs:
+        total = (total << BITS) + limb
+    return total
+
+
+# -- floats --------------------------------------------------------------------------------------------------------
+
+
+def float_sums(terms: Floats, codes: Codes, groups: int) -> tuple[Floats, Floats]:
+    """Sums per group as an unevaluated pair ``sum + rest`` of about 100 bits relative to the largest term."""
+    finite = np.isfinite(terms)
+    if not finite.all():
+        with np.errstate(all="ignore"):
+            special = _weighed(codes[~finite], terms[~finite], groups)
+            total, rest = float_sums(terms[finite], codes[finite], groups)
+            total = total + special
+        return total, np.where(np.isfinite(total), rest, 0.0)
+    leading, terms = _extract(terms, codes, groups)
+    if not terms.any():
+        return leading, np.zeros(groups)
+    middle, terms = _extract(terms, codes, groups)
+    return two_sum(leading, middle + _weighed(codes, terms, groups))
+
+
+def _extract(terms: Floats, codes: Codes, groups: int) -> tuple[Floats, Floats]:
+    """The exact sums of the terms rounded to a common grid, and what the rounding left of each term."""
+    largest = float(np.abs(terms).max()) if len(terms) else 0.0
+    exponent = frexp(largest)[1] + (len(terms) + 2).bit_length()
+    if largest == 0 or exponent > 1000:  # nothing to round, or no room above the terms: a plain sum
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _weighed(codes, terms, groups), np.zeros(len(terms))
+    grid = 2.0 ** exponent
+    rounded = (terms + grid) - grid
+    return _weighed(codes, rounded, groups), terms - rounded
+
+
+def _weighed(codes: Codes, weights: Floats, groups: int) -> Floats:
+    return np.bincount(codes, weights=weights, minlength=groups).astype(np.float64, copy=False)
+
+
+def two_sum(left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """``left + right`` as the rounded sum and its exact error (Knuth)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = left + right
+        shadow = total - left
+        rest = (left - (total - shadow)) + (right - shadow)
+    return total, np.where(np.isfinite(total), rest, 0.0)
+
+
+def exact_float(value: float) -> Fraction | float:
+    """A float that sums exactly; infinities and NaN stay what they are."""
+    return Fraction(value) if isfinite(value) else value
+
+
+def add_exact(left: Fraction | float, right: Fraction | float) -> Fraction | float:
+    """Sum of two of them."""
+    if isinstance(left, float) or isinstance(right, float):
+        return (left if isinstance(left, float) else 0.0) + (right if isinstance(right, float) else 0.0)
+    return left + right
+
+
+def rounded_float(value: Fraction | float) -> float:
+    """The nearest double; infinite where there is none.
+
+    >>> rounded_float(Fraction(1, 3)), rounded_float(Fraction(-10)**400)
+    (0.3333333333333333, inf)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def to_pair(value: Fraction | float) -> tuple[float, float]:
+    """An exact float sum as the pair the columnar form keeps."""
+    total = rounded_float(value)
+    if isinstance(value, float) or not isfinite(total):
+        return total, 0.0
+    return total, rounded_float(value - Fraction(total))
+
+
+def from_pair(total: float, rest: float) -> Fraction | float:
+    """The inverse of ``to_pair``."""
+    return add_exact(exact_float(total), exact_float(rest))
+
+
+def limb_columns(columns: Sequence[pa.Array]) -> Limbs:
+    """Limb columns of partial states as arrays."""
+    return [as_ints(column) for column in columns]

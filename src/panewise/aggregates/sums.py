@@ -1,0 +1,281 @@
+"""SUM and AVG, exact: integers and decimals never overflow on the way, floats do not depend on the order of rows.
+
+State columns: ``count`` of non-null rows, then ``high``, ``low`` (integers, decimals up to 18 digits), ``limb3`` …
+``limb0`` (longer decimals) or ``sum``, ``rest`` (floats). All add column by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.aggregates.arrays import (
+    COUNT,
+    as_floats,
+    as_ints,
+    counts_of,
+    decimal_array,
+    is_decimal,
+    numeric_input,
+    plain,
+    present,
+)
+from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
+from panewise.aggregates.exact import (
+    add_exact,
+    carry,
+    exact_float,
+    float_sums,
+    from_limbs,
+    from_pair,
+    group_sum,
+    limb_columns,
+    limb_count,
+    limb_sums,
+    rounded_float,
+    to_limbs,
+    to_pair,
+    total_words,
+    totals,
+)
+from panewise.core.errors import AggregateError
+
+LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
+MAX_DIGITS = 38
+EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
+"""Wide enough that only the final rounding of a decimal result ever rounds."""
+
+
+@dataclass(frozen=True)
+class Sum(Aggregate):
+    """``sum(x)``: bigint for integers, double for floats, ten digits more for decimals; null without a number.
+
+    A bigint that overflows is an error, as in Spark's ANSI mode; overflow that a later negative number would undo is
+    not.
+
+    >>> s = Sum()
+    >>> s.finish(s.add(s.add(s.add(s.init(), 2**63 - 1), 2**63 - 1), -2**63)) == 2**63 - 2
+    True
+    """
+
+    name: ClassVar[str] = "sum"
+    agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
+
+    def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
+        """Integers and decimals: exact; floats would leave the rounding of what was taken away."""
+        return not pa.types.is_floating(numeric_input(self.name, inputs))
+
+    # -- types ---------------------------------------------------------------------------------------------------
+
+    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+        """Count and the parts of the total."""
+        self.check_inputs(inputs)
+        data_type = numeric_input(self.name, inputs)
+        if pa.types.is_floating(data_type):
+            return [COUNT, *(pa.field(n, pa.float64(), nullable=False) for n in ("sum", "rest"))]
+        names = ("high", "low") if limb_count(data_type) == 2 else ("limb3", "limb2", "limb1", "limb0")
+        return [COUNT, *(pa.field(n, pa.int64(), nullable=False) for n in names)]
+
+    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+        """As Spark SQL widens it."""
+        self.check_inputs(inputs)
+        data_type = numeric_input(self.name, inputs)
+        if is_decimal(data_type):
+            return pa.decimal128(min(data_type.precision + 10, MAX_DIGITS), data_type.scale)
+        return pa.float64() if pa.types.is_floating(data_type) else pa.int64()
+
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise]:
+        """Counts and parts add; float parts by plain float addition."""
+        return ["sum"] * len(self.state_fields(inputs))
+
+    # -- scalar form ---------------------------------------------------------------------------------------------
+
+    def init(self) -> State:
+        """No number yet."""
+        return (0, 0)
+
+    def add(self, state: State, *values: Any) -> State:
+        """Exact addition: integers, Fraction for floats, Decimal; null adds nothing."""
+        (value,) = values
+        if value is None:
+            return state
+        return state[0] + 1, _plus(state[1], exact_float(value) if isinstance(value, float) else value)
+
+    def merge(self, left: State, right: State) -> State:
+        """Add both parts."""
+        return left[0] + right[0], _plus(left[1], right[1])
+
+    def inverse(self, whole: State, part: State) -> State:
+        """Subtract both parts; exact where ``is_invertible``."""
+        return whole[0] - part[0], _plus(whole[1], part[1].copy_negate() if isinstance(part[1], Decimal) else -part[1])
+
+    def finish(self, state: State) -> Any:
+        """Null without a number; the total if its type holds it."""
+        count, total = state
+        if count == 0:
+            return None
+        if isinstance(total, Decimal):
+            if len(total.as_tuple().digits) > MAX_DIGITS:
+                raise self._overflow(total, f"decimal({MAX_DIGITS})")
+            return total
+        if isinstance(total, int):
+            if not LONG_MIN <= total <= LONG_MAX:
+                raise self._overflow(total, "bigint")
+            return total
+        return rounded_float(total)
+
+    def _overflow(self, total: int | Decimal, type_name: str) -> AggregateError:
+        return AggregateError(f"{self.name} overflowed: {total} does not fit {type_name}; cast the argument to a wider "
+                              f"type, as in {self.name}(CAST(x AS DECIMAL(38, 0))) or AS DOUBLE")
+
+    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+        """The total in limbs, or as a pair of floats."""
+        data_type = numeric_input(self.name, inputs)
+        count, total = state
+        if pa.types.is_floating(data_type):
+            return (count, *to_pair(Fraction(total) if isinstance(total, int) else total))
+        unscaled = int(Decimal(total).scaleb(data_type.scale, EXACT)) if is_decimal(data_type) else total
+        return (count, *to_limbs(unscaled, limb_count(data_type)))
+
+    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+        """The total as one number again."""
+        data_type = numeric_input(self.name, inputs)
+        count, *parts = row
+        if pa.types.is_floating(data_type):
+            return count, from_pair(*parts)
+        total = from_limbs(parts)
+        return count, Decimal(total).scaleb(-data_type.scale, EXACT) if is_decimal(data_type) else total
+
+    # -- columnar form -------------------------------------------------------------------------------------------
+
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
+                 inputs: Sequence[pa.DataType]) -> Columns:
+        """Exact sums per group."""
+        data_type = numeric_input(self.name, inputs)
+        (array,), codes = present([plain(arguments[0])], codes)
+        parts: Sequence[Any] = (
+            float_sums(as_floats(array), codes, groups) if pa.types.is_floating(data_type)
+            else limb_sums(array, codes, groups)
+        )
+        return [pa.array(counts_of(codes, groups)), *map(pa.array, parts)]
+
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+        """Add counts and parts."""
+        count = group_sum(as_ints(partials[0]), codes, groups)
+        parts: Sequence[Any]
+        if pa.types.is_floating(numeric_input(self.name, inputs)):
+            parts = combine_pairs(partials[1], partials[2], codes, groups)
+        else:
+            parts = carry([group_sum(limb, codes, groups) for limb in limb_columns(partials[1:])])
+        return [pa.array(count), *map(pa.array, parts)]
+
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+        """Subtract every column; floats go the way of the scalar form."""
+        if pa.types.is_floating(numeric_input(self.name, inputs)):
+            return super().subtract_all(whole, part, inputs)
+        count, *limbs = (as_ints(w) - as_ints(p) for w, p in zip(whole, part, strict=True))
+        return [pa.array(count), *map(pa.array, carry(limbs))]
+
+    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+        """Totals in the result type, null where nothing was counted."""
+        empty = as_ints(partials[0]) == 0
+        result_type = self.result_type(inputs)
+        if pa.types.is_floating(result_type):
+            return pa.array(as_floats(partials[1]) + as_floats(partials[2]), mask=empty)
+        limbs = limb_columns(partials[1:])
+        low, high, too_long = total_words(limbs)
+        if pa.types.is_integer(result_type):
+            self._refuse_where(high != low >> 63, limbs, "bigint")
+            return pa.array(low, mask=empty)
+        # 2⁶⁴·high rounded is close enough to rule out most rows, exact arithmetic decides the rest
+        near = np.abs(high.astype(np.float64)) * 2.0**64 >= 0.99 * 10.0**result_type.precision
+        limit = 10**result_type.precision
+        for i in np.flatnonzero(near | too_long):
+            total = from_limbs([int(limb[i]) for limb in limbs])
+            if abs(total) >= limit:
+                raise self._overflow(Decimal(total).scaleb(-result_type.scale, EXACT),
+                                     f"decimal({result_type.precision}, {result_type.scale})")
+        return decimal_array(low, high, result_type, empty)
+
+    def _refuse_where(self, overflowed: Any, limbs: list[Any], type_name: str) -> None:
+        if overflowed.any():
+            at = int(np.flatnonzero(overflowed)[0])
+            raise self._overflow(from_limbs([int(limb[at]) for limb in limbs]), type_name)
+
+
+@dataclass(frozen=True)
+class Avg(Sum):
+    """``avg(x)``: double, or a decimal with four digits more; the total is the exact one of SUM.
+
+    >>> avg = Avg()
+    >>> avg.finish(avg.add(avg.add(avg.init(), 2**62), 2**62 + 2)) == 2.0**62
+    True
+    """
+
+    name: ClassVar[str] = "avg"
+    agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
+
+    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+        """Double, or decimal(p + 4, s + 4)."""
+        self.check_inputs(inputs)
+        data_type = numeric_input(self.name, inputs)
+        if is_decimal(data_type):
+            return pa.decimal128(min(data_type.precision + 4, MAX_DIGITS), min(data_type.scale + 4, MAX_DIGITS))
+        return pa.float64()
+
+    def finish(self, state: State) -> Any:
+        """Total by count, rounded once."""
+        count, total = state
+        if count == 0:
+            return None
+        if isinstance(total, Decimal):
+            exponent = total.as_tuple().exponent
+            scale = min(-int(exponent) + 4, MAX_DIGITS)
+            average = EXACT.divide(total, Decimal(count)).quantize(Decimal(1).scaleb(-scale), context=EXACT)
+            if len(average.as_tuple().digits) > MAX_DIGITS:
+                raise self._overflow(average, f"decimal({MAX_DIGITS}, {scale})")
+            return average
+        if isinstance(total, float):
+            return total / count
+        return rounded_float(Fraction(total, count))
+
+    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+        """Vectorised where a double holds the total exactly, else by exact arithmetic per group."""
+        result_type = self.result_type(inputs)
+        if is_decimal(result_type):
+            return Aggregate.finish_all(self, partials, inputs)
+        count = as_ints(partials[0])
+        empty = count == 0
+        divisor = np.where(empty, 1, count)
+        if pa.types.is_floating(numeric_input(self.name, inputs)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                return pa.array((as_floats(partials[1]) + as_floats(partials[2])) / divisor, mask=empty)
+        limbs = limb_columns(partials[1:])
+        low, high, _ = total_words(limbs)
+        averages = low / divisor
+        inexact = np.flatnonzero((high != low >> 63) | (np.abs(low.astype(np.float64)) >= 2.0**53))
+        if len(inexact):
+            exact = zip(totals([limb[inexact] for limb in limbs]), divisor[inexact].tolist(), strict=True)
+            averages[inexact] = [total / n for total, n in exact]
+        return pa.array(averages, mask=empty)
+
+
+def combine_pairs(total: pa.Array, rest: pa.Array, codes: Codes, groups: int) -> tuple[Any, Any]:
+    """Sums per group of double-double sums."""
+    terms = np.concatenate([as_floats(total), as_floats(rest)])
+    return float_sums(terms, np.concatenate([codes, codes]), groups)
+
+
+def _plus(left: Any, right: Any) -> Any:
+    """Addition that loses nothing, among integers, decimals, or fractions with the special floats."""
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        return EXACT.add(Decimal(left), Decimal(right))
+    if isinstance(left, float) or isinstance(right, float):
+        return add_exact(left, right)
+    return left + right
