@@ -92,7 +92,8 @@ class BoundTable:
             names = tuple(sorted(others))
             choices = [_values(others[n]) for n in names]
             # a list of constants is the same promise for each of them
-            return any([self._advance_group(names, key, bound) for key in product(*choices)])
+            news = [self._advance_group(names, key, bound) for key in product(*choices)]
+            return any(news)
         return self._advance_selection(Punctuation.of(others), bound)
 
     def advance_to(self, bound: int) -> bool:

@@ -1,0 +1,197 @@
+"""Generators that use the wall clock: timer with lull, heartbeat, idle source.
+
+The clock is a value passed to ``tick`` in ordinals of the windowing attribute (microseconds for timestamps); nothing
+here reads a clock or waits. Ticks are events between rows: where they fall matters, how rows are batched does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from panewise.core.errors import ProgressError
+from panewise.core.ordinals import Ordinals
+from panewise.progress.generators import Extra, Generator, Observed
+from panewise.progress.watermarks import NO_BOUND
+
+
+class Timer(Generator):
+    """Publishes what another generator knows at every ``interval`` of the wall clock, and goes on in a lull.
+
+    When the newest value seen is more than ``lull`` behind the clock, the bound becomes ``now - lull``: a source
+    without rows no longer blocks windows (Gigascope's rule, Li 8.1). With ``interval`` 0 the other generator's bound is
+    in force at once and only the lull is added.
+
+    >>> from panewise.progress.lateness import Ordered
+    >>> timer = Timer(Ordered(), interval=1, lull=30)
+    >>> timer.observe(np.array([100, 101])).before.tolist() == [NO_BOUND, NO_BOUND]
+    True
+    >>> timer.tick(102), timer.tick(131), timer.tick(150)
+    (101, 101, 120)
+    """
+
+    kind: ClassVar[str] = "timer"
+
+    def __init__(self, inner: Generator, *, interval: int = 0, lull: int | None = None) -> None:
+        super().__init__()
+        if interval < 0:
+            raise ProgressError(f"the timer's interval must not be negative, it was {interval}")
+        if lull is not None and lull < 0:
+            raise ProgressError(f"the lull threshold must not be negative, it was {lull}")
+        self.inner, self.interval, self.lull = inner, interval, lull
+        self.columns = inner.columns
+        self.newest = NO_BOUND
+        self.published = NO_BOUND
+        self.last_tick: int | None = None
+
+    def _observe(self, values: Ordinals, extra: Extra) -> Observed:
+        seen = self.inner.observe(values, extra)
+        self.newest = max(self.newest, int(values.max(initial=NO_BOUND)))
+        if self.interval:
+            return Observed(np.full(len(values), self.published, np.int64), self.published)
+        own = None if seen.own is None else np.maximum(seen.own, self.published)
+        return Observed(np.maximum(seen.before, self.published), max(seen.after, self.published), own)
+
+    def tick(self, now: int) -> int:
+        """Publish, unless the interval has not passed yet."""
+        if self.last_tick is not None and now - self.last_tick < self.interval:
+            return self.bound
+        self.last_tick = now
+        known = self.inner.tick(now)
+        # a guarded source measures the lull from the newest row it believes, or one poison row would hide every lull
+        newest = self.newest if self.inner.guard is None else self.inner.guard.highest
+        if self.lull is not None and now - newest > self.lull:
+            known = max(known, now - self.lull)
+        self.published = max(self.published, known)
+        return self.bound
+
+    def _bound(self) -> int:
+        return self.published if self.interval else max(self.published, self.inner.bound)
+
+    def group_bounds(self) -> list[tuple[dict[str, Any], int]]:
+        """Those of the generator it publishes."""
+        return self.inner.group_bounds()
+
+    def _save(self) -> Any:
+        return {"newest": self.newest, "published": self.published, "last_tick": self.last_tick,
+                "inner": self.inner.snapshot()}
+
+    def _load(self, state: Any) -> None:
+        self.newest, self.published, self.last_tick = state["newest"], state["published"], state["last_tick"]
+        self.inner.restore(state["inner"])
+
+    def describe(self) -> str:
+        """With the interval and the lull threshold."""
+        parts = [f"every {self.interval}"] if self.interval else []
+        parts += [f"lull after {self.lull}"] if self.lull is not None else []
+        return f"{self.inner.describe()}, {', '.join(parts)}" if parts else self.inner.describe()
+
+
+class Heartbeat(Generator):
+    """The bound follows the wall clock at a fixed distance, rows or not.
+
+    The distance is the sum of what can delay a row: the skew of the source's clock, disorder at the source, and
+    latency on the way (Srivastava and Widom). A source that sends heartbeats of its own passes them to ``supply``.
+
+    >>> beat = Heartbeat(skew=2, disorder=5, latency=3)
+    >>> beat.tick(100), beat.supply(95), beat.tick(101)
+    (90, 95, 95)
+    """
+
+    kind: ClassVar[str] = "heartbeat"
+
+    def __init__(self, *, skew: int = 0, disorder: int = 0, latency: int = 0) -> None:
+        super().__init__()
+        for name, amount in (("skew", skew), ("disorder", disorder), ("latency", latency)):
+            if amount < 0:
+                raise ProgressError(f"the {name} of a heartbeat must not be negative, it was {amount}")
+        self.distance = skew + disorder + latency
+        self.reached = NO_BOUND
+
+    def tick(self, now: int) -> int:
+        """Follow the clock; a clock that was set back is waited for."""
+        self.reached = max(self.reached, now - self.distance)
+        return self.bound
+
+    def _observe(self, values: Ordinals, extra: Extra) -> Observed:
+        return Observed(np.full(len(values), self.reached, np.int64), self.reached)
+
+    def _bound(self) -> int:
+        return self.reached
+
+    def _save(self) -> Any:
+        return self.reached
+
+    def _load(self, state: Any) -> None:
+        self.reached = int(state)
+
+    def describe(self) -> str:
+        """With the distance."""
+        return f"heartbeat {self.distance} behind the clock"
+
+
+class IdleSource(Generator):
+    """Marks a source idle when no row came for ``timeout``, so that a Meld stops waiting for it; a row wakes it up.
+
+    The bound itself does not move: silence promises nothing. Rows count as seen at the next tick.
+
+    >>> from panewise.progress.lateness import Ordered
+    >>> source = IdleSource(Ordered(), timeout=10)
+    >>> _ = source.observe(np.array([5])), source.tick(100), source.tick(110)
+    >>> source.idle, source.bound
+    (True, 5)
+    >>> _ = source.observe(np.array([6]))
+    >>> source.idle
+    False
+    """
+
+    kind: ClassVar[str] = "idle"
+
+    def __init__(self, inner: Generator, *, timeout: int) -> None:
+        super().__init__()
+        if timeout <= 0:
+            raise ProgressError(f"the idle timeout must be positive, not {timeout}")
+        self.inner, self.timeout = inner, timeout
+        self.columns = inner.columns
+        self.last_active: int | None = None
+        self.rows_since_tick = False
+
+    def _observe(self, values: Ordinals, extra: Extra) -> Observed:
+        if len(values):
+            self.rows_since_tick, self.idle = True, False
+        return self.inner.observe(values, extra)
+
+    def tick(self, now: int) -> int:
+        """Look at the clock: was there a row since the last look, and if not, for how long?"""
+        self.inner.tick(now)
+        if self.rows_since_tick or self.last_active is None:
+            self.last_active, self.rows_since_tick = now, False
+        else:
+            self.idle = now - self.last_active >= self.timeout
+        return self.bound
+
+    def supply(self, bound: int) -> int:
+        """A promise of the source is a sign of life, too."""
+        self.rows_since_tick, self.idle = True, False
+        return super().supply(bound)
+
+    def _bound(self) -> int:
+        return self.inner.bound
+
+    def group_bounds(self) -> list[tuple[dict[str, Any], int]]:
+        """Those of the generator it watches."""
+        return self.inner.group_bounds()
+
+    def _save(self) -> Any:
+        return {"idle": self.idle, "last_active": self.last_active, "rows_since_tick": self.rows_since_tick,
+                "inner": self.inner.snapshot()}
+
+    def _load(self, state: Any) -> None:
+        self.idle, self.last_active = state["idle"], state["last_active"]
+        self.rows_since_tick = state["rows_since_tick"]
+        self.inner.restore(state["inner"])
+
+    def describe(self) -> str:
+        """With the timeout."""
+        return f"{self.inner.describe()}, idle after {self.timeout}"

@@ -1,0 +1,106 @@
+"""What becomes of late rows: rows below the bound that was in force when they arrived.
+
+The two slack flavours are those of Li 3.1: *consistent* drops a row that is too late for one of its windows from all
+of them, *generous* only from those that are closed already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from panewise.core.errors import LateRowError, ProgressError
+from panewise.core.ordinals import OrdinalKind, Ordinals
+from panewise.progress.patterns import Mask
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+
+
+class LatePolicy(Enum):
+    """What becomes of late rows."""
+
+    DROP = "drop"              # not counted anywhere; their number is reported
+    ERROR = "error"            # the run stops
+    SIDE = "side"              # as drop, and the rows go to the late output
+    CONSISTENT = "consistent"  # a row counts in all of its windows or in none
+    GENEROUS = "generous"      # a row counts in those of its windows that are still open
+
+    @classmethod
+    def parse(cls, text: str | LatePolicy) -> LatePolicy:
+        """By name.
+
+        >>> LatePolicy.parse("side output")
+        <LatePolicy.SIDE: 'side'>
+        """
+        if isinstance(text, LatePolicy):
+            return text
+        name = text.strip().lower().replace("_", " ").replace("-", " ").removesuffix(" output")
+        for policy in cls:
+            if policy.value == name:
+                return policy
+        raise ProgressError(f"no late policy {text!r}: use {', '.join(p.value for p in cls)}")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Per row the windows it counts in, ``first`` to ``last`` (exclusive; equal means none), and whether it is late.
+
+    A row that missed any window it belongs to is late, so that late rows can be counted and looked at.
+    """
+
+    first: Ordinals
+    last: Ordinals
+    late: Mask
+
+    @property
+    def late_rows(self) -> int:
+        """How many rows are late."""
+        return int(np.count_nonzero(self.late))
+
+
+def decide(policy: LatePolicy, wids: tuple[Ordinals, Ordinals], values: Ordinals, bounds: Ordinals,
+           closed_below: Callable[[int], int], *, stream: str = "", attribute: str = "",
+           kind: OrdinalKind = OrdinalKind.INTEGER, first_row: int = 1) -> Decision:
+    """Apply a late policy to a batch.
+
+    ``wids`` are the rows' first window ids and their ends (exclusive), ``bounds`` the bounds in force before each row,
+    ``closed_below`` is the window specification's. ``first_row`` is the arrival position of the batch's first row.
+
+    >>> wids, value, bound = (np.array([1]), np.array([5])), np.array([70]), np.array([120])
+    >>> [decide(p, wids, value, bound, lambda b: b // 60).first.item() for p in (LatePolicy.DROP, LatePolicy.GENEROUS)]
+    [5, 2]
+    """
+    first, last = wids
+    below = values < bounds
+    if not below.any():
+        return Decision(first, last, below)
+    if policy is LatePolicy.ERROR:
+        at = int(np.flatnonzero(below)[0])
+        place = f"row {first_row + at} of {stream or 'the stream'}"
+        raise _error(place, attribute or "its value", int(values[at]), int(bounds[at]), kind)
+    if policy in (LatePolicy.DROP, LatePolicy.SIDE):
+        return Decision(np.where(below, last, first), last, below)
+    closed = _closed(below, bounds, closed_below)
+    late = below & (first < closed) & (first < last)
+    starts = last if policy is LatePolicy.CONSISTENT else np.minimum(np.maximum(first, closed), last)
+    return Decision(np.where(late, starts, first), last, late)
+
+
+def _closed(below: Mask, bounds: Ordinals, closed_below: Callable[[int], int]) -> Ordinals:
+    """The first open window at each late row's arrival; only late rows' bounds are worked out, each value once."""
+    distinct, places = np.unique(bounds[below], return_inverse=True)
+    answers = [min(max(closed_below(bound), NO_BOUND), FINISHED) for bound in distinct.tolist()]
+    closed = np.full(len(bounds), NO_BOUND, np.int64)
+    closed[below] = np.array(answers, np.int64)[places]
+    return closed
+
+
+def _error(place: str, attribute: str, value: int, bound: int, kind: OrdinalKind) -> LateRowError:
+    promised = "the end of the stream" if bound == FINISHED else f"that nothing below {kind.text(bound)} would come"
+    return LateRowError(
+        f"{place} is late: {attribute} is {kind.text(value)}, but punctuation had promised {promised}. Allow more "
+        "disorder with a progress policy such as 'late:10s', or choose the late policy drop, side, consistent or "
+        "generous"
+    )
