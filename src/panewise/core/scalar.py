@@ -6,6 +6,7 @@ evaluated on Arrow data, so every engine understands the same expressions.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,23 +108,41 @@ def evaluate(scalars: list[Scalar], table: pa.Table) -> list[pa.Array]:
     >>> [c.to_pylist() for c in evaluate([Scalar.parse("a + 1"), Scalar.parse("upper(b)")], table)]
     [[2, 3, None], ['X', 'Y', 'Z']]
     """
-    names = [scalar.column_name for scalar in scalars]
-    if all(name in table.column_names for name in names if name) and all(names):
-        return [_flat(table.column(name)) for name in names]
     missing = sorted({c for scalar in scalars for c in scalar.columns} - set(table.column_names))
     if missing:
         raise SchemaError(f"no column {missing[0]!r}; there are {', '.join(table.column_names)}")
-    if table.num_columns == 0:
-        table = pa.table({"": pa.nulls(table.num_rows)})
+    computed = list(dict.fromkeys(scalar for scalar in scalars if scalar.column_name is None))
+    found = dict(zip(computed, _compute(computed, table), strict=True)) if computed else {}
+    return [_flat(table.column(name)) if (name := scalar.column_name) is not None else found[scalar]
+            for scalar in scalars]
+
+
+def _compute(scalars: list[Scalar], table: pa.Table) -> list[pa.Array]:
+    """Everything that is more than a column goes to DuckDB, with only the columns it reads."""
+    needed = sorted({c for scalar in scalars for c in scalar.columns})
+    table = table.select(needed) if needed else pa.table({"": pa.nulls(table.num_rows)})
     items = ", ".join(f"{_duckdb(scalar.sql)} AS c{i}" for i, scalar in enumerate(scalars))
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'; SET threads = 1; SET preserve_insertion_order = true")
-        connection.register("input", table)
-        try:
-            result: pa.Table = connection.sql(f"SELECT {items} FROM input").to_arrow_table()
-        except duckdb.Error as error:
-            raise SchemaError(f"cannot compute {', '.join(s.sql for s in scalars)}: {error}") from error
+    connection = _connection()
+    connection.register("input", table)
+    try:
+        result: pa.Table = connection.sql(f"SELECT {items} FROM input").to_arrow_table()
+    except duckdb.Error as error:
+        raise SchemaError(f"cannot compute {', '.join(s.sql for s in scalars)}: {error}") from error
+    finally:
+        connection.unregister("input")
     return [_flat(result.column(i)) for i in range(len(scalars))]
+
+
+_local = threading.local()
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One connection per thread: opening one costs more than computing most expressions."""
+    connection: duckdb.DuckDBPyConnection | None = getattr(_local, "connection", None)
+    if connection is None:
+        connection = _local.connection = duckdb.connect()
+        connection.execute("SET TimeZone = 'UTC'; SET threads = 1; SET preserve_insertion_order = true")
+    return connection
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
