@@ -60,19 +60,18 @@ class Decision:
         return int(np.count_nonzero(self.late))
 
 
-def decide(policy: LatePolicy, wids: tuple[Ordinals, Ordinals], values: Ordinals, bounds: Ordinals,
-           closed_below: Callable[[int], int], *, stream: str = "", attribute: str = "",
+def decide(policy: LatePolicy, first: Ordinals, last: Ordinals, values: Ordinals,  # noqa: PLR0917 - parallel columns
+           bounds: Ordinals, closed_below: Callable[[int], int], *, stream: str = "", attribute: str = "",
            kind: OrdinalKind = OrdinalKind.INTEGER, first_row: int = 1) -> Decision:
     """Apply a late policy to a batch.
 
-    ``wids`` are the rows' first window ids and their ends (exclusive), ``bounds`` the bounds in force before each row,
-    ``closed_below`` is the window specification's. ``first_row`` is the arrival position of the batch's first row.
+    ``first`` and ``last`` are the window ids of the rows, ``bounds`` the bounds in force before each row, and
+    ``closed_below`` the window specification's. ``first_row`` is the arrival position of the batch's first row.
 
-    >>> wids, value, bound = (np.array([1]), np.array([5])), np.array([70]), np.array([120])
-    >>> [decide(p, wids, value, bound, lambda b: b // 60).first.item() for p in (LatePolicy.DROP, LatePolicy.GENEROUS)]
+    >>> row = np.array([1]), np.array([5]), np.array([70]), np.array([120])  # value 70 in windows 1..4, bound 120
+    >>> [decide(p, *row, lambda b: b // 60).first.item() for p in (LatePolicy.DROP, LatePolicy.GENEROUS)]
     [5, 2]
     """
-    first, last = wids
     below = values < bounds
     if not below.any():
         return Decision(first, last, below)
