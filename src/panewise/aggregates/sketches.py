@@ -110,7 +110,8 @@ class ApproxCountDistinct(Aggregate):
         sketch, union = datasketches.hll_sketch.deserialize(state[0]), datasketches.hll_union(self.size)
         union.update(sketch)
         union.update(sketch)
-        return int(round(union.get_estimate()))
+        estimate: float = union.get_estimate()
+        return round(estimate)
 
     def _updated(self, sketch: bytes, values: Iterable[Any]) -> bytes:
         growing = datasketches.hll_sketch.deserialize(sketch)
