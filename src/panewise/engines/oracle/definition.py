@@ -1,0 +1,132 @@
+"""The definitions of all plan nodes over one timeline, and what they share: caches, late rows, expressions.
+
+Every question has one function: the rows a node ever puts out (``stream``), its contents at an instant (``relation``),
+and when these can change (``instants``). They call each other only through this object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from panewise.core.errors import LateRowError, PlanError
+from panewise.core.ordinals import OrdinalKind
+from panewise.engines.oracle import inputs, instants, relations, scopes
+from panewise.engines.oracle.expressions import Expressions
+from panewise.engines.oracle.late import Guard, kind_of
+from panewise.engines.oracle.tables import TableChange
+from panewise.engines.oracle.tuples import Tup
+from panewise.plan.nodes import Node, Source
+from panewise.progress.timeline import Timeline
+from panewise.windows.base import WindowSpec
+
+LATE_POLICIES = ("drop", "error", "side", "generous", "consistent")
+
+
+class Definition:
+    """A timeline and what every plan node means over it."""
+
+    def __init__(self, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
+                 late: str = "drop", progress: str = "source", registered_at: int | None = None) -> None:
+        if late not in LATE_POLICIES:
+            raise PlanError(f"unknown late policy {late!r}: use one of {', '.join(LATE_POLICIES)}")
+        self.timeline, self.tables = timeline, dict(tables or {})
+        self.policy, self.progress, self.registered_at = late, progress, registered_at
+        self.expressions = Expressions()
+        self.late: dict[tuple[int, ...], Mapping[str, Any]] = {}
+        self._streams: dict[tuple[int, Guard], list[Tup]] = {}
+        self._relations: dict[tuple[int, int, bool], list[Tup]] = {}
+        self._instants: dict[tuple[int, bool], list[int]] = {}
+        self._lives: dict[tuple[WindowSpec, int, int], tuple[int, int | None] | None] = {}
+        self._kept: list[Node] = []  # cache keys are ids: keep the nodes they belong to alive
+
+    # -- the three questions -----------------------------------------------------------------------------------------
+
+    def stream(self, node: Node, guard: Guard = None) -> list[Tup]:
+        """Every row the node ever puts out, in the order it does; late rows still among them, marked."""
+        at = (id(node), guard)
+        if at not in self._streams:
+            self._kept.append(node)
+            self._streams[at] = inputs.stream_of(self, node, guard)
+        return self._streams[at]
+
+    def relation(self, node: Node, tau: int, *, external: bool = False) -> list[Tup]:
+        """The bag of rows at one instant; ``external`` reads internal windows as if they were not."""
+        at = (id(node), tau, external)
+        if at not in self._relations:
+            self._kept.append(node)
+            compute = relations.external_of if external else relations.relation_of
+            self._relations[at] = compute(self, node, tau)
+        return self._relations[at]
+
+    def instants(self, node: Node, *, refreshes: bool = False) -> list[int]:
+        """Every instant at which the node's relation can change, ascending; with all refreshes if asked."""
+        at = (id(node), refreshes)
+        if at not in self._instants:
+            self._kept.append(node)
+            found = instants.instants_of(self, node, refreshes)
+            start = self.registered_at
+            self._instants[at] = sorted(t for t in found if start is None or t >= start)
+        return self._instants[at]
+
+    # -- what the definitions share ----------------------------------------------------------------------------------
+
+    def admitted(self, node: Node, guard: Guard) -> list[Tup]:
+        """The rows of a stream that are not late; the late ones go where the policy says."""
+        rows = self.stream(node, guard)
+        for row in rows:
+            if row.late_by is not None:
+                self.report_late(row)
+        return [row for row in rows if row.late_by is None]
+
+    def report_late(self, row: Tup) -> None:
+        """A row missed something because it came too late."""
+        if self.policy == "error":
+            raise LateRowError(f"row {dict(row.origin or row.values)} came after a punctuation had promised that "
+                               f"nothing below {row.late_by} would; choose another late policy to go on")
+        self.late[row.order] = row.origin or row.values
+
+    def since_registration(self, rows: list[Tup]) -> list[Tup]:
+        """Windows show nothing from before the query was registered (rule U1)."""
+        start = self.registered_at
+        return rows if start is None else [row for row in rows if row.ts >= start]
+
+    def refreshes(self, node: Node) -> list[int] | None:
+        """The instants at which the windows of a plan move; None if they move at every instant."""
+        return instants.refresh_instants(self, node)
+
+    def visible(self, spec: WindowSpec, value: int, born: int) -> tuple[int, int | None] | None:
+        """When a value is inside the scope of a window (see ``scopes.visible``)."""
+        at = (spec, value, born)
+        if at not in self._lives:
+            self._lives[at] = scopes.visible(spec, value, born)
+        return self._lives[at]
+
+    def expiry(self, spec: WindowSpec, value: int, born: int) -> int | None:
+        """When a value leaves the scope of a window; None if never."""
+        life = self.visible(spec, value, born)
+        return None if life is None else life[1]
+
+    @property
+    def end(self) -> int:
+        """The place after the last item: the end of the input."""
+        return len(self.timeline)
+
+    @property
+    def start_of_query(self) -> int:
+        """When the query was registered: as told, else at the first row of the timeline."""
+        if self.registered_at is not None:
+            return self.registered_at
+        return min((t.ts for s in self._sources() for t in self.stream(s)), default=0)
+
+    def _sources(self) -> list[Source]:
+        return [n for n in self._kept if isinstance(n, Source)]
+
+
+def time_kind(node: Node) -> OrdinalKind:
+    """What one step of the plan's instants is: the time column of its first source."""
+    for below in node.walk():
+        if isinstance(below, Source) and below.schema.time is not None:
+            kind = kind_of(below.schema, below.schema.time)
+            return kind or OrdinalKind.INTEGER
+    return OrdinalKind.INTEGER

@@ -1,0 +1,127 @@
+"""The oracle: the complete answer of any plan over a finite timeline, by definition. Slow, plain, obviously right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from panewise.core.errors import PlanError
+from panewise.engines.oracle import changes, windows
+from panewise.engines.oracle.changes import Change, Form
+from panewise.engines.oracle.definition import Definition, time_kind
+from panewise.engines.oracle.tables import TableChange
+from panewise.engines.oracle.tuples import Tup, sortable, sorted_rows
+from panewise.engines.oracle.windows import Closing
+from panewise.plan.nodes import Node, WindowAggregate
+from panewise.progress.timeline import Timeline
+
+VALID_FROM, EXPIRES_AT, CHANGE = "valid_from", "expires_at", "change"
+
+
+class Oracle:
+    """One plan over one timeline; every answer is computed from the definitions when it is asked for.
+
+    The timeline is complete: its end is a punctuation that covers everything. ``registered_at`` is the instant at
+    which continuous relations begin; without it they see the whole timeline.
+
+    >>> from panewise.core.ordinals import OrdinalKind
+    >>> from panewise.core.schema import SourceSchema
+    >>> from panewise.plan.nodes import AggregateCall, Source, Window, WindowClause
+    >>> from panewise.progress.timeline import timeline
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> stream = Source("s", SourceSchema({"ts": pa.int64(), "v": pa.int64()}, time="ts"))
+    >>> clause = WindowClause(SlidingWindow(10, 5), "ts", OrdinalKind.INTEGER)
+    >>> plan = WindowAggregate(stream, clause, (), (AggregateCall("n", "count"),))
+    >>> Oracle(plan, timeline(s=[{"ts": 3, "v": 1}, {"ts": 7, "v": 2}])).results()
+    [{'window': {'start': -5, 'end': 5}, 'n': 1}, {'window': {'start': 0, 'end': 10}, 'n': 2},
+     {'window': {'start': 5, 'end': 15}, 'n': 1}]
+    """
+
+    def __init__(self, plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
+                 late: str = "drop", progress: str = "source", registered_at: int | None = None) -> None:
+        self.plan = plan
+        self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
+                                      registered_at=registered_at)
+        self._kind = time_kind(plan)
+
+    # -- complete answers --------------------------------------------------------------------------------------------
+
+    def results(self) -> list[dict[str, Any]]:
+        """All results, in an order that does not depend on the order of arrival where the results do not.
+
+        A stream (window aggregates, joins by time, filters) gives its rows. A continuous relation gives its rows
+        with ``valid_from`` and ``expires_at`` where the end of a result is known when it is produced, else every
+        change with ``valid_from`` and ``change``. Istream, Dstream and Rstream give what they put out, with the
+        instant in ``valid_from``.
+        """
+        form = changes.form_of(self.plan)
+        if form is Form.STREAM:
+            rows = self._definition.stream(self.plan)
+            if any(isinstance(node, WindowAggregate) for node in self.plan.walk()):
+                rows = sorted(rows, key=_by_window)
+            return [dict(t.values) for t in rows]
+        if form is Form.EVENTS:
+            return [self._dated(t.values, t.ts) for t in self._definition.stream(self.plan)]
+        if form is Form.CHANGES:
+            return [self._dated(c.row, c.tau) | {CHANGE: c.sign} for c in self.changes()]
+        return [self._dated(life.row, life.valid_from) | {EXPIRES_AT: self._present(life.expires_at)}
+                for life in changes.lives_of(self._definition, self.plan)]
+
+    def late_rows(self) -> list[dict[str, Any]]:
+        """The rows that came too late for something, as they came, in arrival order."""
+        self.results()
+        late = self._definition.late
+        return [dict(late[place]) for place in sorted(late)]
+
+    # -- continuous relations ----------------------------------------------------------------------------------------
+
+    def relation_at(self, tau: int) -> list[dict[str, Any]]:
+        """The bag of rows at an instant, after everything that happens at it."""
+        return sorted_rows(t.values for t in self._definition.relation(self.plan, tau))
+
+    def instants(self) -> list[int]:
+        """Every instant at which the relation can change."""
+        return self._definition.instants(self.plan)
+
+    def changes(self) -> list[Change]:
+        """The net changes of every instant."""
+        return changes.changes_of(self._definition, self.plan)
+
+    # -- progress ----------------------------------------------------------------------------------------------------
+
+    def closings(self) -> list[Closing]:
+        """Every window of every group with the place of the item that closed it (the timeline's length: its end)."""
+        for node in self.plan.walk():
+            if isinstance(node, WindowAggregate):
+                return windows.closings(self._definition, node)
+        raise PlanError("nothing closes in this plan: it has no windows with ids")
+
+    def results_after(self, place: int) -> list[dict[str, Any]]:
+        """What an engine may have put out after the item at this place of the timeline, in the order it would."""
+        if changes.form_of(self.plan) is not Form.STREAM:
+            raise PlanError("only streams put out rows one after the other; ask a relation for relation_at(instant)")
+        return [dict(t.values) for t in self._definition.stream(self.plan) if t.order[0] <= place]
+
+    # -- presentation ------------------------------------------------------------------------------------------------
+
+    def _dated(self, row: Mapping[str, Any], tau: int) -> dict[str, Any]:
+        return {**row, VALID_FROM: self._present(tau)}
+
+    def _present(self, tau: int | None) -> Any:
+        return None if tau is None else self._kind.present(tau)
+
+
+def run_oracle(plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
+               late: str = "drop", progress: str = "source", registered_at: int | None = None) -> pa.Table:
+    """The results of ``Oracle.results`` as a table."""
+    oracle = Oracle(plan, timeline, tables=tables, late=late, progress=progress, registered_at=registered_at)
+    rows = oracle.results()
+    if not rows:
+        return pa.table({name: pa.nulls(0) for name in plan.columns})
+    return pa.Table.from_pylist(rows)
+
+
+def _by_window(row: Tup) -> tuple[int, list[tuple[Any, ...]]]:
+    return row.ts, [sortable(v) for v in row.values.values()]

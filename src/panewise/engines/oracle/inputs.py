@@ -1,0 +1,121 @@
+"""Append-only streams: every row a node ever puts out, in the order it does.
+
+A relation becomes a stream by what it ever held: each row once, when it first appears (the append-only reading of
+internal windows, and what a window over a sub-query sees).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.schema import ROW_NUM_NAMES
+from panewise.engines.oracle import accumulation, operators, streams, tables, windows
+from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of
+from panewise.engines.oracle.tuples import Tup, attribute_of, joined, ordinal
+from panewise.plan.nodes import (
+    BandJoin,
+    Filter,
+    Lifetime,
+    Node,
+    Project,
+    Qualify,
+    RelationToStream,
+    RelationToStreamKind,
+    Source,
+    TableJoin,
+    TumblingJoin,
+    Union,
+    WindowAggregate,
+)
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+
+def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
+    """The stream of one node; ``guard`` is the column whose bounds make a row late, in the node's own names."""
+    match node:
+        case Source():
+            return _arrivals(d, node, guard)
+        case Filter() | Project() | Qualify():
+            return operators.each_row(d, node, d.stream(node.inputs[0], operators.guard_below(node, guard)))
+        case Union():
+            guards = operators.guards_of_union(node, guard)
+            parts = [d.stream(part, below) for part, below in zip(node.parts, guards, strict=True)]
+            return sorted(operators.bag_union(node, parts), key=lambda t: t.order)
+        case BandJoin() | TumblingJoin():
+            return _time_join(d, node)
+        case TableJoin() if not tables.is_retroactive(node) and is_append_only(node.input):
+            return tables.join_as_of_birth(d, node, d.stream(node.input, guard))
+        case WindowAggregate():
+            return windows.results(d, node)
+        case Lifetime():
+            stop = d.start_of_query + node.amount
+            return [t for t in d.stream(node.input, guard) if t.ts < stop]
+        case RelationToStream() if node.kind is not RelationToStreamKind.WSTREAM:
+            return streams.emitted(d, node)
+        case _:
+            return accumulation.ever_produced(d, node)
+
+
+def is_append_only(node: Node) -> bool:
+    """Whether a node is a stream by construction: rows come and never leave, whatever the data."""
+    match node:
+        case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
+            return True
+        case Filter() | Project() | Qualify() | Lifetime() | Union():
+            return all(is_append_only(below) for below in node.inputs)
+        case TableJoin():
+            return not tables.is_retroactive(node) and is_append_only(node.input)
+        case _:
+            return False
+
+
+# -- sources -------------------------------------------------------------------------------------------------------
+
+
+def _arrivals(d: Definition, source: Source, guard: Guard) -> list[Tup]:
+    schema = source.schema
+    column = schema.time if guard == TIME else guard
+    rows: list[Tup] = []
+    for place, arrival in enumerate(d.timeline):
+        if arrival.stream != source.name or not arrival.is_row:
+            continue
+        raw: Any = arrival.item
+        ts = place if schema.time is None else ordinal(raw.get(schema.time), schema.time, kind_of(schema, schema.time))
+        late_by = None
+        if column is not None and column not in ROW_NUM_NAMES and column in raw:
+            bounds = bounds_after(source, column, raw, d.timeline[:place], d.progress)
+            bound = bounds[-1] if bounds else NOTHING
+            if ordinal(raw[column], column, kind_of(schema, column)) < bound:
+                late_by = bound
+        values = {c: _plain(raw.get(c), t, c) for c, t in schema.columns.items()} if schema.columns else dict(raw)
+        rows.append(Tup(values, ts, (source.name, place), (place,), late_by=late_by, origin=raw))
+    return rows
+
+
+def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
+    """The Python value of a column's type: times may come as integers or text, floats as integers."""
+    if value is None:
+        return None
+    if pa.types.is_timestamp(data_type) or pa.types.is_date(data_type):
+        kind = OrdinalKind.of(data_type, column)
+        return kind.present(kind.parse(value))
+    return float(value) if pa.types.is_floating(data_type) and isinstance(value, int) else value
+
+
+# -- joins by time -------------------------------------------------------------------------------------------------
+
+
+def _time_join(d: Definition, node: BandJoin | TumblingJoin) -> list[Tup]:
+    left, right = d.admitted(node.left, node.left_time), d.admitted(node.right, node.right_time)
+    found: list[Tup] = []
+    for one, other in product(left, right):
+        if operators.in_band(node, attribute_of(one, node.left_time), attribute_of(other, node.right_time)):
+            found.append(joined(one, other))
+    kept = d.expressions.holds(node.predicate, [t.values for t in found])
+    return sorted((t for t, keep in zip(found, kept, strict=True) if keep), key=lambda t: t.order)

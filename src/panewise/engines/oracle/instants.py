@@ -1,0 +1,76 @@
+"""When anything can change: births, refreshes and expiries; finite for a finite timeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from panewise.engines.oracle import relations, scopes, streams, tables
+from panewise.engines.oracle.accumulation import exposed_windows
+from panewise.plan.nodes import (
+    BandJoin,
+    Lifetime,
+    Node,
+    RelationToStream,
+    Source,
+    Table,
+    TableJoin,
+    TumblingJoin,
+    Window,
+    WindowAggregate,
+)
+from panewise.windows.base import Clock
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+
+def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
+    """All instants at which the relation of a node can differ from the instant before."""
+    match node:
+        case Window():
+            found = {t.ts for t in relations.window_rows(d, node)}
+            for enter, end in _lives(d, node):
+                found |= {enter} if end is None else {enter, end}
+            return found | set((d.refreshes(node) or ()) if refreshes else ())
+        case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
+            return {t.ts for t in relations.current_rows(d, node)}
+        case Table():
+            return {change.at for change in tables.changes_of(d, node)}
+        case TableJoin():
+            found = set(d.instants(node.input, refreshes=refreshes))
+            return found | set(d.instants(node.table)) if tables.is_retroactive(node) else found
+        case RelationToStream():
+            return streams.instants_of(d, node, refreshes)
+        case Lifetime():
+            stop = d.start_of_query + node.amount
+            return {t for t in d.instants(node.input, refreshes=refreshes) if t < stop}
+        case _:
+            return {t for below in node.inputs for t in d.instants(below, refreshes=refreshes)}
+
+
+def refresh_instants(d: Definition, node: Node) -> list[int] | None:
+    """The instants at which the exposed windows of a plan move, while they show anything; None if at every instant."""
+    found: set[int] = set()
+    for window in exposed_windows(node):
+        spec = window.clause.spec
+        if spec.clock is not Clock.TIME:
+            return None
+        lives = _lives(d, window)
+        if not lives:
+            continue
+        tau: int | None = min(enter for enter, _ in lives)
+        last = max(enter if end is None else end for enter, end in lives)
+        while tau is not None and tau <= last:
+            found.add(tau)
+            following = scopes.next_move(spec, tau)
+            if following == tau + 1 and scopes.next_move(spec, following) == tau + 2:
+                return None
+            tau = following
+    return sorted(found) if exposed_windows(node) else None
+
+
+def _lives(d: Definition, node: Window) -> list[tuple[int, int | None]]:
+    if node.clause.spec.clock is not Clock.TIME:
+        return []
+    found = [d.visible(node.clause.spec, value, born) for value, born in relations.window_values(d, node)]
+    return [life for life in found if life is not None]

@@ -1,0 +1,103 @@
+"""Progress by definition: the bound in force for a row, from the punctuation that came before it.
+
+The bound in force is the largest exclusive bound on the windowing attribute among all earlier punctuation, supplied or
+generated, that covers the row's group. A row is late when its value is below it. Nothing is incremental here: every
+question goes through the timeline again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.core.errors import ProgressError
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.schema import SourceSchema
+from panewise.core.time import Quantity
+from panewise.engines.oracle.tuples import ordinal
+from panewise.plan.nodes import Source
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Timeline
+
+NOTHING = -(2**63)
+"""The bound before any promise."""
+EVERYTHING = 2**63 - 1
+"""The bound when nothing more will come."""
+
+TIME = "<time>"
+"""The guard that compares with the source's own time column."""
+Guard = str | None
+"""The column whose bounds decide what is late; None: nothing is."""
+
+
+def bounds_after(source: Source, attribute: str, constants: Mapping[str, Any], timeline: Timeline,
+                 progress: str) -> list[int]:
+    """For every place in the timeline the bound in force after it, for rows of the source that have these constants.
+
+    >>> from panewise.progress.timeline import timeline
+    >>> s = Source("s", SourceSchema(time="ts", open=True))
+    >>> items = timeline(s=[{"ts": 7}, Punctuation.below("ts", 5), Punctuation.below("ts", 9, k=1), {"ts": 12}])
+    >>> bounds_after(s, "ts", {}, items, "source")[-1], bounds_after(s, "ts", {"k": 1}, items, "source")[-1]
+    (5, 9)
+    >>> bounds_after(s, "ts", {}, items, "late:3")[-1]
+    9
+    """
+    generate = _Generator(progress, attribute, source.schema)
+    found: list[int] = []
+    bound = NOTHING
+    for arrival in timeline:
+        if arrival.stream == source.name:
+            item = arrival.item
+            made = _promised(item, attribute, constants) if isinstance(item, Punctuation) else generate.after(item)
+            bound = max(bound, made)
+        found.append(bound)
+    return found
+
+
+def _promised(punctuation: Punctuation, attribute: str, constants: Mapping[str, Any]) -> int:
+    """What one punctuation says about rows with these constants: nothing, if it may be about other rows."""
+    for name, pattern in punctuation.patterns:
+        if name != attribute and not (name in constants and pattern.matches(constants[name])):
+            return NOTHING
+    if attribute not in dict(punctuation.patterns):
+        return EVERYTHING  # every row with these constants, whatever its time
+    bound = punctuation.bound(attribute)
+    return NOTHING if bound is None else bound
+
+
+class _Generator:
+    """The progress policies of a source, row by row in arrival order."""
+
+    def __init__(self, policy: str, attribute: str, schema: SourceSchema) -> None:
+        self.name, _, self.argument = policy.partition(":")
+        self.attribute, self.seen = attribute, [NOTHING]
+        self.kind = kind_of(schema, attribute)
+        if self.name == "late":
+            self.delay = (self.kind or OrdinalKind.TIMESTAMP).amount(Quantity.parse(_number(self.argument)))
+        elif self.name == "rows":
+            self.behind = int(self.argument)
+        elif self.name not in {"source", "ordered", "column"}:
+            raise ProgressError(f"unknown progress policy {policy!r}: write source, ordered, late:<duration>, "
+                                "rows:<n> or column:<name>")
+
+    def after(self, row: Mapping[str, Any]) -> int:
+        if self.name == "source" or self.attribute not in row:
+            return NOTHING
+        self.seen.append(ordinal(row[self.attribute], self.attribute, self.kind))
+        if self.name == "ordered":
+            return max(self.seen)
+        if self.name == "late":
+            return max(self.seen) - self.delay
+        if self.name == "rows":
+            return max(self.seen[: max(1, len(self.seen) - self.behind)])
+        said = row.get(self.argument)
+        return NOTHING if said is None else ordinal(said, self.argument, self.kind)
+
+
+def kind_of(schema: SourceSchema, column: str) -> OrdinalKind | None:
+    """What one step of a column is, where the schema knows it."""
+    return schema.ordinal_kind(column) if column in schema.columns else None
+
+
+def _number(text: str) -> str | int:
+    return int(text) if text.lstrip("-").isdigit() else text

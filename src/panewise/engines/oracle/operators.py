@@ -1,0 +1,74 @@
+"""Operators that mean the same on streams and on relations: row by row, bag union, pairs of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from panewise.core.scalar import Scalar
+from panewise.engines.oracle.late import TIME, Guard
+from panewise.engines.oracle.tuples import Tup, joined, renamed
+from panewise.plan.nodes import BandJoin, Filter, Node, Project, Qualify, TumblingJoin, Union
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+
+def each_row(d: Definition, node: Filter | Project | Qualify, rows: Sequence[Tup]) -> list[Tup]:
+    """Selection, projection (duplicates kept) and renaming: the same on streams and on relations."""
+    values = [t.values for t in rows]
+    match node:
+        case Filter():
+            return [t for t, kept in zip(rows, d.expressions.holds(node.predicate, values), strict=True) if kept]
+        case Project():
+            columns = [d.expressions.compute(item.scalar, values) for item in node.items]
+            names = [item.name for item in node.items]
+            return [t.with_values(dict(zip(names, row, strict=True)))
+                    for t, row in zip(rows, zip(*columns, strict=True), strict=True)]
+        case Qualify():
+            return [t.with_values({f"{node.alias}.{c}": v for c, v in t.values.items()}) for t in rows]
+
+
+def bag_union(node: Union, parts: Sequence[Sequence[Tup]]) -> list[Tup]:
+    """All rows of all parts, columns by position under the first part's names."""
+    names = node.columns or next((tuple(rows[0].values) for rows in parts if rows), ())
+    return [replace(t, values=renamed(t.values, names), key=(i, t.key)) for i, rows in enumerate(parts) for t in rows]
+
+
+def guard_below(node: Node, guard: Guard) -> Guard:
+    """The same column in the names of the node's input; a computed column has no bounds."""
+    if guard is None or guard == TIME:
+        return guard
+    match node:
+        case Project():
+            return next((i.scalar.column_name for i in node.items if i.name == guard), TIME)
+        case Qualify():
+            return guard.removeprefix(f"{node.alias}.")
+        case _:
+            return guard
+
+
+def guards_of_union(node: Union, guard: Guard) -> list[Guard]:
+    """The same column in the names of each part, by position."""
+    if guard is None or guard == TIME or guard not in node.columns:
+        return [guard] * len(node.parts)
+    return [part.columns[node.columns.index(guard)] for part in node.parts]
+
+
+def pairs(d: Definition, left: Sequence[Tup], right: Sequence[Tup], predicate: Scalar | None) -> list[Tup]:
+    """Every pair of rows for which the predicate holds."""
+    both = [joined(one, other) for one, other in product(left, right)]
+    kept = d.expressions.holds(predicate, [t.values for t in both])
+    return [t for t, keep in zip(both, kept, strict=True) if keep]
+
+
+def in_band(node: BandJoin | TumblingJoin, left: int, right: int) -> bool:
+    """The declared predicate on two times (Li 2.8; ranges as in erratum E8)."""
+    if isinstance(node, TumblingJoin):
+        return left // node.range == right // node.range
+    low, high = left - node.right_range, left + node.left_range
+    above = low <= right if node.bounds in {"both", "left"} else low < right
+    below = right <= high if node.bounds in {"both", "right"} else right < high
+    return above and below

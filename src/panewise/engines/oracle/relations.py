@@ -1,0 +1,211 @@
+"""The bag of rows at one instant, operator by operator (Golab Definitions 1 and 2; Patroumpas and Sellis 4).
+
+Within one tick rows expire, then arrive, then the query is evaluated (rule U15): the relation at tau is the state
+after all rows of tau.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
+from panewise.engines.oracle.late import TIME
+from panewise.engines.oracle.tuples import Tup, attribute_of, frozen, value_of
+from panewise.plan.nodes import (
+    AntiJoin,
+    BagDifference,
+    BandJoin,
+    Distinct,
+    Filter,
+    GroupAggregate,
+    Join,
+    Lifetime,
+    Node,
+    Project,
+    Qualify,
+    RelationToStream,
+    SemiJoin,
+    Source,
+    Table,
+    TableJoin,
+    TumblingJoin,
+    Union,
+    Window,
+    WindowAggregate,
+)
+from panewise.windows.base import Clock
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+
+def relation_of(d: Definition, node: Node, tau: int) -> list[Tup]:
+    """The relation as a user sees it: results of internal windows stay."""
+    if accumulation.is_internal(node):
+        return accumulation.internal_relation(d, node, tau)
+    if accumulation.is_mixed(node) and isinstance(node, Filter | Project | Qualify | Union | Join):
+        return accumulation.mixed_relation(d, node, tau)
+    return _evaluate(d, node, tau, external=False)
+
+
+def external_of(d: Definition, node: Node, tau: int) -> list[Tup]:
+    """The relation with all windows external: the state operators work on."""
+    return _evaluate(d, node, tau, external=True)
+
+
+def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tup]:
+    below = [] if isinstance(node, _LEAVES) else [d.relation(n, tau, external=external) for n in node.inputs]
+    match node:
+        case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
+            return [t for t in current_rows(d, node) if t.ts <= tau]
+        case Table():
+            return tables.contents(d, node, tau)
+        case Window():
+            return window_state(d, node, tau)
+        case RelationToStream():
+            return streams.relation_at(d, node, tau)
+        case TableJoin():
+            rows = d.relation(node.input, tau, external=external)
+            if tables.is_retroactive(node):
+                return tables.join_current(d, node, rows, tau)
+            return tables.join_as_of_birth(d, node, rows)
+        case Distinct():
+            return _distinct(d, node, tau, external)
+        case Lifetime():
+            return below[0] if tau < d.start_of_query + node.amount else []
+        case Filter() | Project() | Qualify():
+            return operators.each_row(d, node, below[0])
+        case Union():
+            return operators.bag_union(node, below)
+        case Join():
+            return operators.pairs(d, below[0], below[1], node.predicate)
+        case SemiJoin() | AntiJoin():
+            return _existence(d, node, below[0], below[1])
+        case BagDifference():
+            return bag_difference(below[0], below[1])
+        case GroupAggregate():
+            return _groups(d, node, below[0])
+    raise NotImplementedError(f"the oracle has no definition of {type(node).__name__}")
+
+
+_LEAVES = (Source, BandJoin, TumblingJoin, WindowAggregate, Table, Window, RelationToStream, TableJoin, Distinct)
+
+
+def current_rows(d: Definition, node: Node) -> list[Tup]:
+    """The rows of a stream that is read without a window: whatever came since the query was registered."""
+    if isinstance(node, Source):
+        return d.since_registration(d.admitted(node, TIME))
+    return d.stream(node)
+
+
+# -- windows -------------------------------------------------------------------------------------------------------
+
+
+def window_rows(d: Definition, node: Window) -> list[Tup]:
+    """The rows a window is taken over, oldest first: not late, since registration, and passing its predicate."""
+    clause = node.clause
+    guard = clause.attribute if clause.spec.clock is Clock.TIME else TIME
+    rows = d.since_registration(d.admitted(node.input, guard))
+    kept = d.expressions.holds(clause.predicate, [t.values for t in rows])
+    return sorted((t for t, keep in zip(rows, kept, strict=True) if keep), key=lambda t: t.age)
+
+
+def window_values(d: Definition, node: Window) -> list[tuple[int, int]]:
+    """For every row its windowing attribute and its birth."""
+    return [(attribute_of(t, node.clause.attribute), t.ts) for t in window_rows(d, node)]
+
+
+def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
+    """The rows in the scope of the window at tau; positions are counted by birth, then arrival (erratum P4)."""
+    clause, spec = node.clause, node.clause.spec
+    born = [t for t in window_rows(d, node) if t.ts <= tau]
+    if spec.clock is Clock.TIME:
+        scope = spec.scope(tau)
+        seen = [t for t in born if scope.contains(attribute_of(t, clause.attribute))]
+    else:
+        seen = []
+        for part in partitions(born, clause.partition):
+            scope = spec.scope(len(part))
+            seen += [t for position, t in enumerate(part, start=1) if scope.contains(position)]
+    return [_member(d, node, t) for t in sorted(seen, key=lambda t: t.age)]
+
+
+def _member(d: Definition, node: Window, row: Tup) -> Tup:
+    spec = node.clause.spec
+    expiry = None
+    if spec.clock is Clock.TIME:
+        expiry = d.expiry(spec, attribute_of(row, node.clause.attribute), row.ts)
+    parts = frozenset() if node.clause.internal else frozenset({(id(node), row.key)})
+    return replace(row, expiry=expiry, parts=parts)
+
+
+def partitions(rows: list[Tup], columns: tuple[str, ...]) -> list[list[Tup]]:
+    """Rows with equal values of the columns, in the order the groups were first seen."""
+    found: dict[Hashable, list[Tup]] = {}
+    for row in rows:
+        found.setdefault(tuple(frozen(row.values[c]) for c in columns), []).append(row)
+    return list(found.values())
+
+
+# -- operators that compare rows -----------------------------------------------------------------------------------
+
+
+def _existence(d: Definition, node: SemiJoin | AntiJoin, left: list[Tup], right: list[Tup]) -> list[Tup]:
+    """EXISTS and NOT EXISTS: left rows by whether any right row matches, whatever their number (erratum E11)."""
+    wanted = isinstance(node, SemiJoin)
+    return [t for t in left
+            if any(d.expressions.holds(node.predicate, [{**r.values, **t.values} for r in right])) is wanted]
+
+
+def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
+    """Of k1 copies on the left and k2 on the right the k1 - k2 youngest of the left (rule U10)."""
+    surplus = Counter(value_of(t.values) for t in left)
+    surplus.subtract(Counter(value_of(t.values) for t in right))
+    kept: list[Tup] = []
+    for row in sorted(left, key=lambda t: t.age, reverse=True):
+        value = value_of(row.values)
+        if surplus[value] > 0:
+            surplus[value] -= 1
+            kept.append(row)
+    return kept[::-1]
+
+
+def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
+    """One representative per value: the youngest (``recent``), or one that stays until it leaves (``keep``)."""
+    if node.policy == "recent":
+        rows = sorted(d.relation(node.input, tau, external=external), key=lambda t: t.age)
+        return sorted({value_of(t.values): t for t in rows}.values(), key=lambda t: t.age)
+    before: list[Tup] = []
+    kept: dict[Hashable, Tup] = {}
+    for instant in [t for t in d.instants(node.input) if t < tau] + [tau]:
+        rows = sorted(d.relation(node.input, instant, external=external), key=lambda t: t.age)
+        present = {t.key for t in rows}
+        kept = {v: t for v, t in kept.items() if t.key in present}
+        # Expiry comes before arrival in a tick: a lost representative is replaced by one that was there, the one
+        # that stays longest (erratum E8), and only for want of that by a row that has just come.
+        old = {t.key for t in before}
+        for row in sorted((t for t in rows if t.key in old), key=_staying, reverse=True):
+            kept.setdefault(value_of(row.values), row)
+        for row in rows:
+            kept.setdefault(value_of(row.values), row)
+        before = rows
+    return sorted(kept.values(), key=lambda t: t.age)
+
+
+def _staying(row: Tup) -> tuple[bool, int, tuple[int, tuple[int, ...]]]:
+    return row.expiry is None, row.expiry or 0, row.age
+
+
+def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
+    """One row per group that has any: a group that lost its last row is gone (papers 1.5, vanishing groups)."""
+    found: list[Tup] = []
+    for key, members in grouping.groups(d, node.keys, sorted(rows, key=lambda t: t.age)):
+        values = {**key, **grouping.aggregates(d, node.aggregates, members)}
+        newest = members[-1]
+        identity = ("group", value_of(key), frozenset(t.key for t in members))
+        parts = frozenset(p for t in members for p in t.parts)
+        found.append(Tup(values, newest.ts, identity, newest.order, parts=parts))
+    return found

@@ -1,0 +1,64 @@
+"""From the scope of a window alone: what is inside at an instant, when a value enters and when it leaves.
+
+The ends of a scope never move back (papers 1.2: otherwise expired rows would return), so the instant at which a value
+enters or leaves is found by doubling and halving, whatever the kind of window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from panewise.windows.base import WindowSpec
+
+FAR = 2**61
+"""No time column reaches this far: what has not happened by then never does."""
+
+
+def visible(spec: WindowSpec, value: int, born: int) -> tuple[int, int | None] | None:
+    """When a value with this birth can first be seen and when it is gone (None: never); None if it is never seen.
+
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> [visible(SlidingWindow.scoped(10, 4), v, v) for v in (3, 4, 5)]
+    [(4, 16), (4, 16), (8, 16)]
+    >>> visible(SlidingWindow.scoped(2, 5), 2, 2) is None
+    True
+    """
+    enter = first_instant(lambda tau: _passed(spec.scope(tau).end, value), born)
+    if enter is None or not spec.scope(enter).contains(value):
+        return None
+    return enter, first_instant(lambda tau: not spec.scope(tau).contains(value), enter)
+
+
+def next_move(spec: WindowSpec, tau: int) -> int | None:
+    """The first instant after tau with another scope than at tau; None if it never moves again.
+
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> next_move(SlidingWindow.scoped(10, 4), 5)
+    8
+    """
+    now = spec.scope(tau)
+    return first_instant(lambda t: spec.scope(t) != now, tau + 1)
+
+
+def first_instant(happened: Callable[[int], bool], start: int) -> int | None:
+    """The first instant from ``start`` on at which something that stays true is true; None if it never is.
+
+    >>> first_instant(lambda tau: tau * tau > 50, 0), first_instant(lambda tau: False, 0)
+    (8, None)
+    """
+    if happened(start):
+        return start
+    step = 1
+    while not happened(start + step):
+        step *= 2
+        if step > FAR:
+            return None
+    low, high = start + step // 2, start + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if happened(middle) else (middle, high)
+    return high
+
+
+def _passed(end: int | None, value: int) -> bool:
+    return end is None or end > value

@@ -1,0 +1,164 @@
+"""From a changing relation back to a stream: Istream, Dstream, Rstream, Wstream and the restore forms (Golab 3.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from panewise.core.errors import PlanError
+from panewise.engines.oracle import scopes
+from panewise.engines.oracle.accumulation import ever_produced, exposed_windows
+from panewise.engines.oracle.tuples import Tup, value_of
+from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind, Window
+from panewise.windows.base import Clock, WindowSpec
+from panewise.windows.predicate import PredicateWindow
+from panewise.windows.sliding import SlidingWindow
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+Kind = RelationToStreamKind
+Bag = Counter[Hashable]
+
+
+def emitted(d: Definition, node: RelationToStream) -> list[Tup]:
+    """The stream of Istream, Dstream or Rstream, every row dated by the instant at which it is put out."""
+    if node.restore:
+        return _restored(d, node)
+    if node.kind is Kind.RSTREAM:
+        times = d.refreshes(node.input) or d.instants(node.input)
+        return [_dated(t, tau, i) for tau in times for i, t in enumerate(d.relation(node.input, tau))]
+    return _differences(d, node.input, node.kind)
+
+
+def relation_at(d: Definition, node: RelationToStream, tau: int) -> list[Tup]:
+    """What a consumer sees at an instant: the current relation for Rstream, the output window for Wstream, else all
+    that was put out."""
+    if node.kind is Kind.RSTREAM:
+        return d.relation(node.input, tau)
+    if node.kind is not Kind.WSTREAM:
+        return [t for t in d.stream(node) if t.ts <= tau]
+    made = [t for t in ever_produced(d, node.input) if t.ts <= tau]
+    if node.output_window is None:
+        return made
+    spec = node.output_window.spec
+    if spec.clock is Clock.TIME:
+        scope = spec.scope(tau)
+        return [replace(t, expiry=d.expiry(spec, t.ts, t.ts)) for t in made if scope.contains(t.ts)]
+    scope = spec.scope(len(made))
+    return [t for position, t in enumerate(made, start=1) if scope.contains(position)]
+
+
+def instants_of(d: Definition, node: RelationToStream, refreshes: bool) -> set[int]:
+    """When the stream grows, and when an output window lets go."""
+    if node.kind is Kind.RSTREAM and not node.restore:
+        return set(d.instants(node.input, refreshes=True))
+    if node.kind is not Kind.WSTREAM:
+        return {t.ts for t in emitted(d, node)}
+    made = {t.ts for t in ever_produced(d, node.input)}
+    if node.output_window is None or node.output_window.spec.clock is not Clock.TIME:
+        return made
+    lives = [scopes.visible(node.output_window.spec, ts, ts) for ts in made]
+    return made | {t for life in lives if life is not None for t in life if t is not None}
+
+
+def _differences(d: Definition, node: Node, kind: Kind) -> list[Tup]:
+    """What is there now and was not an instant ago, or the reverse; bags of values, so a replaced copy is no change."""
+    found: list[Tup] = []
+    before: list[Tup] = []
+    for tau in d.instants(node):
+        now = d.relation(node, tau)
+        gained, lost = _bag(now), _bag(before)
+        gained, lost = gained - lost, lost - gained
+        if kind is Kind.ISTREAM:  # of equal copies the youngest came
+            moved = _take(sorted(now, key=lambda t: t.age, reverse=True), gained)[::-1]
+        else:  # and the oldest went
+            moved = _take(sorted(before, key=lambda t: t.age), lost)
+        found += [_dated(t, tau, i) for i, t in enumerate(moved)]
+        before = now
+    return found
+
+
+# -- restore: nothing that lived between two refreshes is lost -----------------------------------------------------
+
+
+def _restored(d: Definition, node: RelationToStream) -> list[Tup]:
+    """The results of continuous evaluation, put out at the refreshes."""
+    spec = common_slide(node.input)
+    continuous = eager(node.input)
+    if node.kind is not Kind.RSTREAM:
+        events = _differences(d, continuous, node.kind)
+        return [replace(t, ts=refresh_at_or_after(spec, t.ts)) for t in events]
+    came, went = (_differences(d, continuous, kind) for kind in (Kind.ISTREAM, Kind.DSTREAM))
+    if not came:
+        return []
+    found: list[Tup] = []
+    tau: int | None = refresh_at_or_after(spec, came[0].ts)
+    previous, before = None, _bag([])
+    last = refresh_at_or_after(spec, max(t.ts for t in came + went))
+    while tau is not None and tau <= last:
+        now = d.relation(continuous, tau)
+        between = [t for t in came if (previous is None or t.ts > previous) and t.ts <= tau]
+        gone = _bag([t for t in went if (previous is None or t.ts > previous) and t.ts <= tau])
+        # Of equal copies the oldest leave first: what came and is not there any more was short-lived.
+        new = _bag(now) - (before - gone)
+        short = _take(sorted(between, key=lambda t: t.age), _bag(between) - new)
+        found += [_dated(t, tau, i) for i, t in enumerate([*now, *short])]
+        previous, before = tau, _bag(now)
+        tau = scopes.next_move(spec, tau)
+    return found
+
+
+def common_slide(node: Node) -> WindowSpec:
+    """The window whose refreshes all windows share."""
+    specs = [w.clause.spec for w in exposed_windows(node) if w.clause.spec.clock is Clock.TIME]
+    slides = {(getattr(s, "slide", 1), getattr(s, "origin", 0) % getattr(s, "slide", 1)) for s in specs}
+    if len(slides) != 1:
+        raise PlanError("restore reports at the refreshes of all windows, so they need one common SLIDE; "
+                        f"given: {', '.join(sorted(str(s) for s, _ in slides)) or 'none'}")
+    return specs[0]
+
+
+def eager(node: Node) -> Node:
+    """The same plan with windows that move at every tick."""
+    if isinstance(node, Window):
+        return replace(node, clause=replace(node.clause, spec=_continuous(node.clause.spec)))
+    return node.with_inputs(*(eager(below) for below in node.inputs)) if node.inputs else node
+
+
+def _continuous(spec: WindowSpec) -> WindowSpec:
+    if isinstance(spec, PredicateWindow):
+        return PredicateWindow(_continuous(spec.spec))
+    if isinstance(spec, SlidingWindow) and spec.clock is Clock.TIME:
+        return SlidingWindow(spec.range, 1, spec.origin, spec.lag)
+    return spec
+
+
+def refresh_at_or_after(spec: WindowSpec, tau: int) -> int:
+    """The first refresh that can report something of tau."""
+    move = scopes.next_move(spec, tau - 1)
+    return tau if move is None else move
+
+
+# -- bags ----------------------------------------------------------------------------------------------------------
+
+
+def _bag(rows: list[Tup]) -> Bag:
+    return Counter(value_of(t.values) for t in rows)
+
+
+def _take(rows: list[Tup], wanted: Bag) -> list[Tup]:
+    """The first rows of each value, as many as wanted."""
+    left, taken = Counter(wanted), []
+    for row in rows:
+        value = value_of(row.values)
+        if left[value] > 0:
+            left[value] -= 1
+            taken.append(row)
+    return taken
+
+
+def _dated(row: Tup, tau: int, position: int) -> Tup:
+    return replace(row, ts=tau, key=("event", tau, position, row.key), expiry=None)

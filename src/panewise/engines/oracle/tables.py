@@ -1,0 +1,114 @@
+"""Relations beside the streams: their contents at an instant, and the two ways a stream meets them (Golab 3.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from panewise.core.errors import PlanError, SchemaError
+from panewise.core.schema import SourceKind
+from panewise.engines.oracle import operators
+from panewise.engines.oracle.late import kind_of
+from panewise.engines.oracle.tuples import Tup, joined, ordinal, value_of
+from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Table, TableJoin
+from panewise.progress.punctuation import Punctuation
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+BEFORE_EVERYTHING = -(2**62)
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """One row that enters or leaves a relation at an instant; an update is both at the same instant."""
+
+    at: int
+    row: Mapping[str, Any]
+    insert: bool = True
+
+
+def is_retroactive(node: TableJoin) -> bool:
+    """Whether updates of the table reach rows that already arrived; an NRR's do not."""
+    return _table(node.table).schema.kind is not SourceKind.NRR
+
+
+def changes_of(d: Definition, table: Table | Source) -> list[TableChange]:
+    """The history of a table: as given, or its rows in the timeline as insertions."""
+    if table.name in d.tables:
+        return sorted(d.tables[table.name], key=lambda c: c.at)
+    column = table.schema.time
+    found = []
+    for arrival in d.timeline:
+        if arrival.stream == table.name and not isinstance(arrival.item, Punctuation):
+            row = arrival.item
+            at = BEFORE_EVERYTHING if column is None else ordinal(row[column], column, kind_of(table.schema, column))
+            found.append(TableChange(at, row))
+    return sorted(found, key=lambda c: c.at)
+
+
+def contents(d: Definition, node: Node, tau: int, *, before: bool = False) -> list[Tup]:
+    """The rows of a table at an instant, changes of that instant included unless ``before`` it is asked for."""
+    if isinstance(node, Filter | Project | Qualify):
+        return operators.each_row(d, node, contents(d, node.inputs[0], tau, before=before))
+    table = _table(node)
+    rows: list[Tup] = []
+    for i, change in enumerate(changes_of(d, table)):
+        if change.at > tau or (before and change.at == tau):
+            break
+        if change.insert:
+            rows.append(Tup(dict(change.row), change.at, (table.name, i), ()))
+        else:
+            gone = next((t for t in rows if change.row.items() <= t.values.items()), None)
+            if gone is None:
+                raise SchemaError(f"table {table.name}: {dict(change.row)} is deleted at {change.at}, "
+                                  "but it is not there; delete only what was inserted before")
+            rows.remove(gone)
+    return rows
+
+
+def join_as_of_birth(d: Definition, node: TableJoin, rows: Sequence[Tup]) -> list[Tup]:
+    """Definition 2: every row meets the table as it was before the row's own instant, and keeps what it met."""
+    refuse_key_reuse(d, node)
+    found: list[Tup] = []
+    for row in rows:
+        met = operators.pairs(d, [row], contents(d, node.table, row.ts, before=True), node.predicate)
+        found.extend(Tup(t.values, row.ts, t.key, row.order, row.expiry, row.parts, row.late_by, row.origin)
+                     for t in met)
+    return found
+
+
+def join_current(d: Definition, node: TableJoin, rows: Sequence[Tup], tau: int) -> list[Tup]:
+    """Definition 1: the current rows with the current table, whichever came first."""
+    return [joined(t, r) for t in rows for r in contents(d, node.table, tau)
+            if d.expressions.holds(node.predicate, [{**t.values, **r.values}])[0]]
+
+
+def refuse_key_reuse(d: Definition, node: TableJoin) -> None:
+    """A key of an NRR that was deleted may not come back for another entity (Golab 3.3.1).
+
+    The key is what the join compares; deleting and inserting at one instant is an update, not a reuse.
+    """
+    table = _table(node.table)
+    prefix = "".join(f"{n.alias}." for n in node.table.walk() if isinstance(n, Qualify))
+    names = node.predicate.columns if node.predicate is not None else frozenset()
+    key = [c for c in table.columns if prefix + c in names]
+    deleted: dict[object, int] = {}
+    for change in changes_of(d, table):
+        value = value_of({c: change.row.get(c) for c in key})
+        if not change.insert:
+            deleted[value] = change.at
+        elif key and deleted.get(value, change.at) < change.at:
+            raise SchemaError(
+                f"table {table.name}: {dict(change.row)} at {change.at} uses a key that was deleted at "
+                f"{deleted[value]}; rows already joined with it would seem to belong to the new one. Use a fresh key, "
+                "or declare the table a retroactive relation"
+            )
+
+
+def _table(node: Node) -> Table | Source:
+    for below in node.walk():
+        if isinstance(below, Table | Source):
+            return below
+    raise PlanError("a table join needs a table as its second input")

@@ -1,0 +1,121 @@
+"""Rows as the definitions see them: values with a birth, an end where it is known, an identity, a place in the order.
+
+Everything the relational definitions compare is here: equality of values (bags), identity (which copy of a value),
+age (birth, then arrival) and the integers of a time column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Any
+
+from panewise.core.errors import SchemaError
+from panewise.core.ordinals import OrdinalKind
+
+NEVER = None
+"""The expiry of a row that never leaves, or that leaves at a moment nobody knows beforehand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tup:
+    """One row with its life (Golab 1.1): valid at every instant ``ts <= tau < expiry``."""
+
+    values: dict[str, Any]
+    ts: int
+    key: Hashable
+    """Which row this is: equal rows of a bag have different keys, derived rows the keys of what they come from."""
+    order: tuple[int, ...]
+    """Arrival: the position of the newest row it comes from in the timeline, then of the others."""
+    expiry: int | None = NEVER
+    parts: frozenset[tuple[int, Hashable]] = field(default_factory=frozenset)
+    """The rows of external windows it comes from (window, key): an internal window's results need only these."""
+    late_by: int | None = None
+    """The bound that was in force when it arrived, if it is late."""
+    origin: Mapping[str, Any] | None = None
+    """The row as it came, for the late output."""
+
+    @property
+    def age(self) -> tuple[int, tuple[int, ...]]:
+        """Sorts from oldest to youngest: by birth, ties by arrival (erratum P4)."""
+        return self.ts, self.order
+
+    def with_values(self, values: dict[str, Any]) -> Tup:
+        """The same row showing other columns."""
+        return replace(self, values=values)
+
+
+def joined(left: Tup, right: Tup) -> Tup:
+    """Both rows as one: born with the younger, dead with the first to die (rule U6)."""
+    ends = [e for e in (left.expiry, right.expiry) if e is not NEVER]
+    return Tup({**left.values, **right.values}, max(left.ts, right.ts), (left.key, right.key),
+               tuple(sorted(left.order + right.order, reverse=True)), min(ends) if ends else NEVER,
+               left.parts | right.parts)
+
+
+def ordinal(value: Any, column: str, kind: OrdinalKind | None = None) -> int:
+    """A time value as an integer; without a kind the value's own type says what one step is.
+
+    >>> ordinal(7, "ts"), ordinal("1970-01-01T00:00:01Z", "ts"), ordinal(date(1970, 1, 3), "day")
+    (7, 1000000, 2)
+    """
+    if value is None:
+        raise SchemaError(f"{column!r} is null in a row; every row needs a value of the windowing attribute")
+    if kind is None:
+        if isinstance(value, datetime | str):
+            kind = OrdinalKind.TIMESTAMP
+        else:
+            kind = OrdinalKind.DATE if isinstance(value, date) else OrdinalKind.INTEGER
+    return kind.parse(value)
+
+
+def attribute_of(row: Tup, attribute: str, kind: OrdinalKind | None = None) -> int:
+    """The windowing attribute of a row; a column that was projected away is still the row's time."""
+    return ordinal(row.values[attribute], attribute, kind) if attribute in row.values else row.ts
+
+
+def frozen(value: Any) -> Hashable:
+    """A value as something that can be counted: NaN equals NaN, lists and structs are compared by content.
+
+    >>> frozen(float("nan")) == frozen(float("nan")), frozen([1, {"a": 2}])
+    (True, (1, (('a', 2),)))
+    """
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, Mapping):
+        return tuple((k, frozen(v)) for k, v in value.items())
+    if isinstance(value, list | tuple | set):
+        return tuple(frozen(v) for v in value)
+    return value if isinstance(value, Hashable) else repr(value)
+
+
+def value_of(row: Mapping[str, Any]) -> Hashable:
+    """The value of a row in a bag: its columns by position."""
+    return tuple(frozen(v) for v in row.values())
+
+
+def sortable(value: Any) -> tuple[Any, ...]:
+    """A sort key over values of any type: nulls first, numbers among numbers, the rest by text.
+
+    >>> sorted([2, None, "b", 1.5, "a"], key=sortable)
+    [None, 1.5, 2, 'a', 'b']
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, bool | int | float):
+        return (1, -math.inf) if isinstance(value, float) and math.isnan(value) else (1, value)
+    if isinstance(value, Mapping):
+        return (3, *(sortable(v) for v in value.values()))
+    return (2, value if isinstance(value, str) else value.isoformat() if isinstance(value, date) else repr(value))
+
+
+def sorted_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows in an order that depends on nothing but their values."""
+    return [dict(r) for r in sorted(rows, key=lambda r: tuple(sortable(v) for v in r.values()))]
+
+
+def renamed(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The row's columns by position under other names."""
+    return dict(zip(names, row.values(), strict=True)) if names else dict(row)

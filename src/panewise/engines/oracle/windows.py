@@ -1,0 +1,127 @@
+"""Window aggregates: one row per window id and group, straight from ``windows`` and ``members`` of the specification.
+
+Also when each of them is final: after which item of the timeline no row of its group can change it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from panewise.core.schema import ROW_NUM_NAMES
+from panewise.engines.oracle import grouping
+from panewise.engines.oracle.closing import Progress
+from panewise.engines.oracle.tuples import Tup, attribute_of, sortable, value_of
+from panewise.plan.nodes import WindowAggregate
+from panewise.windows.base import Rows, WindowSpec
+
+if TYPE_CHECKING:
+    from panewise.engines.oracle.definition import Definition
+
+
+def results(d: Definition, node: WindowAggregate) -> list[Tup]:
+    """All results, in the order in which their windows close."""
+    found: list[Tup] = []
+    for part in _partitions(node, counted_rows(d, node)):
+        progress = Progress(d, node, part)
+        rows = as_rows(node, part)
+        for wid in node.window.spec.windows(rows).tolist():
+            inside = node.window.spec.members(wid, rows)
+            members = [t for t, member in zip(part, inside, strict=True) if member and counts(d, node, t, wid)]
+            for key, group in grouping.groups(d, node.keys, members):
+                values = {**key, node.window_column: _name(node, wid, rows),
+                          **grouping.aggregates(d, node.aggregates, group)}
+                place = progress.closed_at(wid, key, rows)
+                found.append(Tup(values, _instant(node, wid, rows, group), ("window", wid, value_of(key), part[0].key),
+                                 (place,)))
+    found.sort(key=lambda t: (t.order, t.ts, [sortable(v) for v in t.values.values()]))
+    return [replace(t, order=(*t.order, i)) for i, t in enumerate(found)]
+
+
+def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
+    """The rows the operator numbers and counts: those of its input that pass the window's predicate and are not late.
+
+    Under the slack policies a late row stays as long as some window of it is still open.
+    """
+    clause = node.window
+    rows = d.stream(node.input, None if clause.attribute in ROW_NUM_NAMES else clause.attribute)
+    passing = d.expressions.holds(clause.predicate, [t.values for t in rows])
+    kept: list[Tup] = []
+    for row in [t for t, keep in zip(rows, passing, strict=True) if keep]:
+        missed = row.late_by is not None and _misses(d, node, row)
+        if missed:
+            d.report_late(row)
+        if not missed or (d.policy == "generous" and _slack(clause.spec)):
+            kept.append(row)
+    return kept
+
+
+def counts(d: Definition, node: WindowAggregate, row: Tup, wid: int) -> bool:
+    """Whether a row of the window is in time for it: a late one only while the window is open."""
+    return row.late_by is None or wid >= node.window.spec.closed_below(row.late_by)
+
+
+def _misses(d: Definition, node: WindowAggregate, row: Tup) -> bool:
+    """Whether a late row comes too late for a window of its own; without slack it is too late for all."""
+    spec = node.window.spec
+    if d.policy not in {"generous", "consistent"} or not _slack(spec) or row.late_by is None:
+        return True
+    first, end = (int(bound[0]) for bound in spec.wids(as_rows(node, [row])))
+    return first < end and first < spec.closed_below(row.late_by)
+
+
+def _slack(spec: WindowSpec) -> bool:
+    """Slack needs windows that close one by one at a bound; sessions, for one, do not."""
+    try:
+        spec.closed_below(0)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def as_rows(node: WindowAggregate, part: Sequence[Tup]) -> Rows:
+    """Rows of one partition as the specification sees them, numbered in the order they came to the operator."""
+    clause = node.window
+    by_position = clause.attribute in ROW_NUM_NAMES
+    return Rows.of([i if by_position else attribute_of(t, clause.attribute, clause.ordinal)
+                    for i, t in enumerate(part, start=1)])
+
+
+def _partitions(node: WindowAggregate, rows: list[Tup]) -> list[list[Tup]]:
+    """Each partition has windows of its own (Li 5.1.3); for windows on values it makes no difference (P10)."""
+    found: dict[Any, list[Tup]] = {}
+    for row in rows:
+        found.setdefault(value_of({c: row.values[c] for c in node.window.partition}), []).append(row)
+    return list(found.values())
+
+
+def _name(node: WindowAggregate, wid: int, rows: Rows) -> Any:
+    """What a user sees of the window: its range, or its id."""
+    clause = node.window
+    if not clause.has_time_range:
+        return wid
+    extent = clause.spec.extent(wid, rows)
+    return {"start": None if extent.start is None else clause.ordinal.present(extent.start),
+            "end": None if extent.end is None else clause.ordinal.present(extent.end)}
+
+
+def _instant(node: WindowAggregate, wid: int, rows: Rows, group: Sequence[Tup]) -> int:
+    """The instant of a result: the last one of the window, or of its rows where the window is one of positions."""
+    end = node.window.spec.extent(wid, rows).end
+    if node.window.attribute in ROW_NUM_NAMES or end is None:
+        return max(t.ts for t in group)
+    return end - 1
+
+
+@dataclass(frozen=True)
+class Closing:
+    """When one window of one group became final: the place of the item in the timeline that closed it."""
+
+    place: int
+    row: dict[str, Any]
+
+
+def closings(d: Definition, node: WindowAggregate) -> list[Closing]:
+    """Every result with the place of the item that closed its window; the end of the input closes what is open."""
+    return [Closing(t.order[0], t.values) for t in d.stream(node)]
