@@ -55,13 +55,16 @@ class VaryingWindow(WindowSpec):
                     "that have expired: pass gradual=True to let it grow tick by tick"
                 )
 
+    @property
+    def stretches(self) -> list[tuple[int, int, int]]:
+        """The stretches of one extent: from, extent, until (exclusive)."""
+        starts = [-UNBOUNDED, *(at for at, _ in self.changes)]
+        extents = [self.range, *(extent for _, extent in self.changes)]
+        return list(zip(starts, extents, [*starts[1:], UNBOUNDED], strict=True))
+
     def lower(self, tau: int) -> int:
         """The first instant inside at tau: the largest of all lower ends so far."""
-        ends = [min(tau, self.changes[0][0] - 1) - self.range + 1 if self.changes else tau - self.range + 1]
-        for (at, extent), until in zip(self.changes, [*(a for a, _ in self.changes[1:]), UNBOUNDED], strict=True):
-            if at <= tau:
-                ends.append(min(tau, until - 1) - extent + 1)
-        return max(ends)
+        return max(min(tau, until - 1) - extent + 1 for start, extent, until in self.stretches if start <= tau)
 
     def windows(self, rows: Rows) -> Ordinals:
         """All ids from any row's range."""
@@ -82,11 +85,8 @@ class VaryingWindow(WindowSpec):
 
     def _passed(self, values: Ordinals) -> Ordinals:
         """The first instant whose lower end is above the value; in a stretch of one extent that is value + extent."""
-        starts = [-UNBOUNDED, *(at for at, _ in self.changes)]
         passed = np.full_like(values, UNBOUNDED)
-        for start, extent, until in zip(
-            starts, [self.range, *(e for _, e in self.changes)], [*starts[1:], UNBOUNDED], strict=True
-        ):
+        for start, extent, until in self.stretches:
             candidate = np.maximum(values + extent, start)
             passed = np.minimum(passed, np.where(candidate < until, candidate, UNBOUNDED))
         return passed
