@@ -83,7 +83,7 @@ class BoundTable:
         Patterns on the ordering attribute other than a half range or the wildcard give no bound and are not kept.
         """
         bound = punctuation.closes_below(self.attribute)
-        if bound is None:
+        if bound is None or punctuation.empty:
             return False
         others = {a: p for a, p in punctuation.patterns if a != self.attribute}
         if not others:

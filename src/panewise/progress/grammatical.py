@@ -62,7 +62,7 @@ class Guard:
         """One more promise to hold the stream to."""
         if punctuation.closes_below(self.attribute) is not None:
             self.bounds.advance(punctuation)
-        elif not any(known.subsumes(punctuation) for known in self.others):
+        elif not punctuation.empty and not any(known.subsumes(punctuation) for known in self.others):
             self.others = [known for known in self.others if not punctuation.subsumes(known)] + [punctuation]
 
     def violations(self, rows: pa.RecordBatch | pa.Table) -> Mask:

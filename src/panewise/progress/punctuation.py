@@ -66,8 +66,8 @@ class Punctuation:
         return cls.below(attribute, last + 1, **constants)
 
     @classmethod
-    def from_json(cls, patterns: Any, ordering: str, kind: OrdinalKind, *, inclusive: bool = False,
-                  types: Mapping[str, pa.DataType] | None = None) -> Punctuation:
+    def from_json(cls, patterns: Any, ordering: str, kind: OrdinalKind,
+                  types: Mapping[str, pa.DataType] | None = None, *, inclusive: bool = False) -> Punctuation:
         """From the value of an NDJSON line's ``punctuation`` key; ``{}`` covers everything.
 
         ``inclusive`` is for sources that say "up to and including" with a bare value (erratum E2). With the stream's
@@ -119,6 +119,11 @@ class Punctuation:
         return not self.patterns
 
     @property
+    def empty(self) -> bool:
+        """Whether no row at all is covered, so that nothing is promised."""
+        return any(pattern.empty for _, pattern in self.patterns)
+
+    @property
     def attributes(self) -> frozenset[str]:
         """The attributes that are not wild."""
         return frozenset(name for name, _ in self.patterns)
@@ -167,9 +172,7 @@ class Punctuation:
         >>> Punctuation.below("ts", 60).subsumes(Punctuation.below("ts", 50, seg_id="s1"))
         True
         """
-        if any(pattern.empty for _, pattern in other.patterns):
-            return True
-        return all(pattern.subsumes(other.pattern(name)) for name, pattern in self.patterns)
+        return other.empty or all(pattern.subsumes(other.pattern(name)) for name, pattern in self.patterns)
 
     # -- carrying one to another schema --------------------------------------------------------------------------
 
