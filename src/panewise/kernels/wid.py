@@ -20,6 +20,7 @@ from panewise.kernels.partials import BoundAggregate, combine_partials, finish_p
 from panewise.kernels.range_state import END, FIRST, RangeState
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.bounds import BoundTable
+from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 from panewise.windows.base import ContextClass, Rows, WindowSpec
@@ -38,12 +39,12 @@ class WidKernel:
     """
 
     def __init__(self, spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *,
-                 attribute: str = "ts", late: str = "drop") -> None:
+                 attribute: str = "ts", late: str | LatePolicy = LatePolicy.DROP) -> None:
         if spec.context_class is not ContextClass.CF:
             raise UnsupportedError(f"{spec.kind} windows are {spec.context_class.value}: a row's window ids do not "
                                    "follow from the row alone; the oracle runs them")
         self.spec, self.keys, self.aggregates = spec, keys, list(aggregates)
-        self.attribute, self.late = attribute, late
+        self.attribute, self.late = attribute, LatePolicy.parse(late)
         self.bounds = BoundTable(attribute)
         self.rows = 0
         self.late_rows = 0
@@ -58,18 +59,19 @@ class WidKernel:
         ``bounds`` are bounds in force at each row that come from elsewhere (a generator at the source); the kernel's
         own, from the punctuation it was given, are always respected.
         """
-        self.rows += len(values)
         first, end = self.spec.wids(_rows(values))
         in_force = self._in_force(keys, len(values), bounds)
         late = np.zeros(len(values), np.bool_)
-        if in_force is not None and (below := values < in_force).any():
-            first, late = self._admit(first, end, below, in_force)
-            self.late_rows += int(late.sum())
+        if in_force is not None:
+            decision = decide(self.late, first, end, values, in_force, self._closed_below, attribute=self.attribute)
+            first, end, late = decision.first, decision.last, decision.late
+            self.late_rows += decision.late_rows
+        self.rows += len(values)
         counted = first < end
         if not counted.all():
             first, end = first[counted], end[counted]
             chosen = pa.array(counted)
-            keys = keys.filter(chosen)
+            keys = keys.filter(chosen) if keys.num_columns else keys
             arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
         ranged = pa.table([pa.array(first), *keys.columns], names=self._state.key_names)
         self._state.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
@@ -81,21 +83,6 @@ class WidKernel:
         columns = {name: keys.column(name) for name in keys.column_names}
         own = self.bounds.bounds_for(columns, rows)
         return own if bounds is None else np.maximum(own, bounds)
-
-    def _admit(self, first: Ordinals, end: Ordinals, below: Mask, in_force: Ordinals) -> tuple[Ordinals, Mask]:
-        """Apply the late policy: the first id each row counts in (the end, for none), and which rows are late."""
-        if self.late in ("generous", "consistent"):
-            different, code = np.unique(in_force[below], return_inverse=True)
-            open_from = np.array([self._closed_below(int(b)) for b in different], np.int64)[code]
-            late = np.zeros(len(below), np.bool_)
-            late[below] = (first[below] < open_from) & (first[below] < end[below])
-            allowed = first.copy()
-            if self.late == "generous":
-                allowed[below] = np.minimum(np.maximum(first[below], open_from), np.maximum(end, first)[below])
-            else:
-                allowed[late] = end[late]
-            return allowed, late
-        return np.where(below, end, first), below
 
     # -- progress in, results out
 
@@ -219,7 +206,7 @@ class WidKernel:
         self._state.add(tables["state"].cast(self._state.schema))
 
     def _identity(self) -> dict[str, str]:
-        return {"window": f"{self.spec.kind}: {self.spec!r}", "late": self.late, "attribute": self.attribute,
+        return {"window": f"{self.spec.kind}: {self.spec!r}", "late": self.late.value, "attribute": self.attribute,
                 "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates),
                 "columns": self._state.schema.to_string(show_schema_metadata=False)}
 

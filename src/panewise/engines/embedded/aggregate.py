@@ -1,0 +1,157 @@
+"""The window aggregate at the end of every path: Bucket and Aggregate in one, on the WID kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.aggregates.registry import resolve
+from panewise.core.errors import SchemaError
+from panewise.core.ordinals import Ordinals, from_ordinals, to_ordinals
+from panewise.core.scalar import Scalar, evaluate
+from panewise.engines.embedded.chunks import Chunk
+from panewise.kernels.panes import WINDOW_ID
+from panewise.kernels.partials import bind
+from panewise.kernels.wid import WidKernel
+from panewise.plan.nodes import WID_COLUMN, WindowAggregate
+from panewise.progress.late import LatePolicy, decide
+from panewise.progress.patterns import Pattern
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED
+from panewise.windows.base import WindowSpec
+from panewise.windows.sliding import SlidingWindow
+
+ATTRIBUTE = "<window>"
+"""What the kernel calls the windowing attribute: a key may have the attribute's own name."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+class WindowStage:
+    """Evaluates keys and arguments, feeds the kernel, and gives results the columns a user sees."""
+
+    def __init__(self, node: WindowAggregate, schema: pa.Schema, late: LatePolicy) -> None:
+        self.node, self.late = node, late
+        functions = [resolve(call.function, call.parameters, call.distinct) for call in node.aggregates]
+        self.scalars: list[Scalar] = [key.scalar for key in node.keys]
+        self.arguments: list[list[int]] = []
+        for call in node.aggregates:
+            self.arguments.append(list(range(len(self.scalars), len(self.scalars) + len(call.arguments))))
+            self.scalars += call.arguments
+        types = [column.type for column in evaluate(self.scalars, schema.empty_table())]
+        keys = pa.schema([(key.name, types[i]) for i, key in enumerate(node.keys)])
+        bound = bind([(call.name, f) for call, f in zip(node.aggregates, functions, strict=True)],
+                     [[types[i] for i in places] for places in self.arguments])
+        self.ordered = [function.needs_order for function in functions]
+        self.types = types
+        self.kernel = WidKernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late)
+
+    def process(self, chunk: Chunk, *, guarded: bool) -> Mask:
+        """Count a chunk; which of its rows are late.
+
+        ``guarded`` says whether the bounds are on the windowing attribute; else they are on the source's time column,
+        which cannot close any window of this aggregate, so only the rows' own promise matters.
+        """
+        values = self._values(chunk)
+        late = np.zeros(len(values), np.bool_)
+        if not guarded:
+            if chunk.values is not None and self.late in (LatePolicy.DROP, LatePolicy.SIDE, LatePolicy.ERROR):
+                late = chunk.values < chunk.bounds
+                self._refuse(late, chunk.values, chunk)
+                chunk, values = chunk.filter(~late), values[~late]
+        else:
+            self._refuse(values < chunk.bounds, values, chunk)
+        columns = evaluate(self.scalars, chunk.table)
+        columns = [self._typed(*pair) for pair in zip(columns, self.types, self.scalars, strict=True)]
+        keys = pa.table(columns[: len(self.node.keys)], schema=self.kernel.keys) if self.node.keys else pa.table({})
+        arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
+                     for places, ordered in zip(self.arguments, self.ordered, strict=True)]
+        counted = self.kernel.process(values, keys, arguments, bounds=chunk.bounds if guarded else None)
+        if guarded:
+            return counted
+        self.kernel.late_rows += int(late.sum())
+        return late
+
+    def _typed(self, column: pa.Array, expected: pa.DataType, scalar: Scalar) -> pa.Array:
+        if column.type == expected:
+            return column
+        try:
+            return column.cast(expected)
+        except pa.ArrowException as error:
+            raise SchemaError(f"{scalar} is {column.type} in one batch and {expected} in another: {error}") from error
+
+    def _values(self, chunk: Chunk) -> Ordinals:
+        name = self.node.window.attribute
+        if name not in chunk.table.column_names:
+            raise SchemaError(f"the window is on {name!r}; there are {', '.join(chunk.table.column_names)}")
+        first_row = int(chunk.rows[0]) if len(chunk.rows) else 1
+        return to_ordinals(chunk.table.column(name), name, first_row=first_row)
+
+    def _refuse(self, late: Mask, values: Ordinals, chunk: Chunk) -> None:
+        """Under the policy ``error`` the first late row stops the run before anything of its batch is counted."""
+        if self.late is not LatePolicy.ERROR or not late.any():
+            return
+        at = int(np.flatnonzero(late)[0])
+        one = np.zeros(1, np.int64)
+        decide(self.late, one, one, values[at : at + 1], chunk.bounds[at : at + 1], self.node.window.spec.closed_below,
+               stream=chunk.stream, attribute=self.node.window.attribute, kind=self.node.window.ordinal,
+               first_row=int(chunk.rows[at]))
+
+    def advance(self, punctuation: Punctuation) -> pa.Table:
+        """Results of the windows a promise closes: wid, keys, aggregates."""
+        translated = self.translate(punctuation)
+        return self.empty_results() if translated is None else self.kernel.advance(translated)
+
+    def translate(self, punctuation: Punctuation) -> Punctuation | None:
+        """The promise in terms of window and keys; nothing when it is about less than whole groups."""
+        by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)}
+        patterns: dict[str, Pattern] = {}
+        for name, pattern in punctuation.patterns:
+            if name == self.node.window.attribute:
+                patterns[ATTRIBUTE] = pattern
+            elif name in by_column:
+                patterns[by_column[name]] = pattern
+            else:
+                return None
+        return Punctuation.of(patterns)
+
+    def empty_results(self) -> pa.Table:
+        """No results, with the kernel's columns."""
+        return self.kernel.result_schema.empty_table()
+
+    def present(self, results: pa.Table) -> pa.Table:
+        """Kernel results with the columns of the query: keys, window or wid, aggregates."""
+        node = self.node
+        wids: Ordinals = results.column(WINDOW_ID).to_numpy()
+        columns = [results.column(key.name) for key in node.keys]
+        if node.window_column == WID_COLUMN:
+            columns.append(pa.chunked_array([pa.array(wids)]))
+        else:
+            start, end = (from_ordinals(side, node.window.ordinal) for side in extents(node.window.spec, wids))
+            columns.append(pa.StructArray.from_arrays([start, end], names=["start", "end"]))
+        columns += [results.column(call.name) for call in node.aggregates]
+        return pa.table(columns, names=list(node.columns))
+
+    @property
+    def watermark(self) -> int:
+        """The bound for all groups that the aggregate has seen."""
+        return self.kernel.bounds.linear
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more can come."""
+        return self.watermark == FINISHED
+
+
+def extents(spec: WindowSpec, wids: Ordinals) -> tuple[Ordinals, Ordinals]:
+    """Start and end of many windows."""
+    if isinstance(spec, SlidingWindow):
+        end = spec.origin + (wids + 1) * spec.slide - spec.lag
+        return end - spec.range, end
+    distinct, code = np.unique(wids, return_inverse=True)
+    found: Sequence[tuple[int | None, int | None]] = [(i.start, i.end) for i in map(spec.extent, distinct.tolist())]
+    pairs = np.array(found, np.int64).reshape(-1, 2)
+    return pairs[code, 0], pairs[code, 1]

@@ -1,0 +1,38 @@
+"""What flows between embedded operators: columns, and for every row where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of one stream on their way up the plan."""
+
+    table: pa.Table
+    stream: str
+    rows: Ordinals
+    """1-based position of each row in its stream, for messages."""
+    arrivals: Ordinals
+    """Position of each row among all rows of the query, for aggregates of the arrival order."""
+    bounds: Ordinals
+    """The bound on the windowing attribute that was in force when each row arrived."""
+    values: Ordinals | None = None
+    """The guarded attribute of each row at its source, where it is not the windowing attribute itself."""
+
+    def with_table(self, table: pa.Table) -> Chunk:
+        """The same rows showing other columns."""
+        return replace(self, table=table)
+
+    def filter(self, keep: npt.NDArray[np.bool_]) -> Chunk:
+        """Only these rows."""
+        if keep.all():
+            return self
+        return Chunk(self.table.filter(pa.array(keep)), self.stream, self.rows[keep], self.arrivals[keep],
+                     self.bounds[keep], None if self.values is None else self.values[keep])

@@ -1,0 +1,140 @@
+"""The border of the embedded engine: rows are checked, numbered and given the bound in force when they came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import SchemaError
+from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
+from panewise.core.schema import SourceSchema
+from panewise.engines.embedded.chunks import Chunk
+from panewise.progress.bounds import BoundTable
+from panewise.progress.generators import Generator
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import NO_BOUND
+
+RowsIn: TypeAlias = pa.RecordBatch | pa.Table | Sequence[Mapping[str, Any]]
+
+
+class StreamInput:
+    """One stream at the border: its columns, its rows so far, and what has been promised of it."""
+
+    def __init__(self, name: str, schema: SourceSchema, attribute: str | None, needed: Sequence[str],
+                 generator: Generator, *, by_substream: bool = False) -> None:
+        self.name, self.schema, self.attribute, self.generator = name, schema, attribute, generator
+        self.needed = [*dict.fromkeys([*needed, *generator.columns, *([attribute] if attribute else [])])]
+        self.by_substream = by_substream  # results are grouped by what the generator calls a substream
+        self.bounds = BoundTable(attribute or "")
+        self.rows = 0
+        self.finished = False
+
+    def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
+        """Number checked rows; also the promises the generator makes of them, to be passed on after them."""
+        count = table.num_rows
+        values, bounds = None, np.full(count, NO_BOUND, np.int64)
+        made: list[Punctuation] = []
+        if self.attribute is not None:
+            values = self._ordinals(table, self.attribute)
+            bounds = self.bounds.bounds_for({n: table.column(n) for n in table.column_names}, count)
+            seen = self.generator.observe(values, {c: table.column(c) for c in self.generator.columns})
+            own = seen.own if self.by_substream and seen.own is not None else seen.before
+            bounds = np.maximum(bounds, np.maximum(seen.before, own))
+            made = self._generated(seen.after)
+        first = self.rows + 1
+        chunk = Chunk(table, self.name, np.arange(first, first + count), np.arange(arrived + 1, arrived + 1 + count),
+                      bounds, values)
+        return chunk, made
+
+    def _generated(self, bound: int) -> list[Punctuation]:
+        assert self.attribute is not None
+        made = [] if bound == NO_BOUND else [Punctuation.below(self.attribute, bound)]
+        if self.by_substream:
+            made += [Punctuation.below(self.attribute, b, **group) for group, b in self.generator.group_bounds()]
+        return made
+
+    def promise(self, punctuation: Punctuation) -> bool:
+        """Take in a promise; False when it says nothing new."""
+        self.finished |= punctuation.covers_everything
+        return self.bounds.advance(punctuation)
+
+    # -- checking
+
+    def checked(self, item: RowsIn) -> pa.Table:
+        """The rows as a table of the declared columns, or an error that names the row and the column."""
+        if isinstance(item, pa.RecordBatch):
+            table = pa.Table.from_batches([item])
+        elif isinstance(item, pa.Table):
+            table = item.combine_chunks()
+        else:
+            return self._from_rows(item)
+        for name in self.needed:
+            if name not in table.column_names:
+                raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: no column {name!r}; "
+                                  f"there are {', '.join(table.column_names)}")
+        if not self.schema.columns:
+            return table
+        names = [n for n in self.schema.columns if n in table.column_names]
+        columns = [self._typed(table.column(n), n, self.schema.columns[n]) for n in names]
+        return pa.table(columns, names=names)
+
+    def _typed(self, column: pa.ChunkedArray, name: str, expected: pa.DataType) -> pa.ChunkedArray:
+        if column.type == expected:
+            return column
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if text != (pa.types.is_string(expected) or pa.types.is_large_string(expected)) and column.type != pa.null():
+            raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: {name!r} is {column.type}, expected "
+                              f"{expected}; convert the column before it is pushed")
+        try:
+            return column.cast(expected)
+        except pa.ArrowException as error:
+            raise SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {name!r} is {column.type}, expected "
+                              f"{expected}: {error}") from error
+
+    def _from_rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+        columns = self.schema.columns
+        if not columns:
+            return self.checked(pa.Table.from_pylist(list(rows)))
+        for i, row in enumerate(rows):
+            for name in self.needed:
+                if name not in row:
+                    raise SchemaError(f"stream {self.name!r}, row {self.rows + 1 + i}: no column {name!r}; "
+                                      f"there are {', '.join(row)}")
+        arrays = [self._column([row.get(n) for row in rows], n, t) for n, t in columns.items()]
+        return pa.table(arrays, names=list(columns))
+
+    def _column(self, values: list[Any], name: str, expected: pa.DataType) -> pa.Array:
+        temporal = pa.types.is_timestamp(expected) or pa.types.is_date(expected)
+        read = OrdinalKind.of(expected).parse if temporal else None
+        try:
+            return pa.array([read(v) if read is not None and isinstance(v, str) else v for v in values], expected)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            for i, value in enumerate(values):
+                try:
+                    pa.array([read(value) if read is not None and isinstance(value, str) else value], expected)
+                except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+                    raise SchemaError(f"stream {self.name!r}, row {self.rows + 1 + i}: {name!r} is {value!r}, expected "
+                                      f"{expected}") from error
+            raise
+
+    def _ordinals(self, table: pa.Table, name: str) -> Ordinals:
+        try:
+            return to_ordinals(table.column(name), name, first_row=self.rows + 1)
+        except SchemaError as error:
+            raise SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {error}") from error
+
+    # -- saving
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as data that JSON can hold."""
+        return {"rows": self.rows, "finished": self.finished, "generator": self.generator.snapshot(),
+                "bounds": self.bounds.snapshot()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Become what ``snapshot`` saved."""
+        self.generator.restore(state["generator"])
+        self.bounds.restore(state["bounds"])
+        self.rows, self.finished = state["rows"], state["finished"]
