@@ -37,7 +37,7 @@ def source(name: str = "s", **columns: pa.DataType) -> Source:
     return Source(name, SourceSchema({"ts": pa.int64(), **columns}, time="ts"))
 
 
-def table(name: str, kind: SourceKind, **columns: pa.DataType) -> Table:
+def table(name: str, kind: SourceKind, /, **columns: pa.DataType) -> Table:
     return Table(name, SourceSchema(dict(columns), kind=kind))
 
 
