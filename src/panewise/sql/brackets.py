@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from panewise.sql.cursor import Cursor
 from panewise.sql.hints import did_you_mean, listed

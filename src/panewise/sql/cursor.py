@@ -9,7 +9,7 @@ import re
 
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from panewise.core.errors import SqlError
 from panewise.core.time import MONTH_UNITS, ROW_UNITS, TICK_UNITS, TIME_UNITS
@@ -17,7 +17,8 @@ from panewise.sql.dialect import WindowSpark
 from panewise.sql.hints import did_you_mean, listed, nearest
 from panewise.sql.syntax import Amount, Constant, Name, Parameter, Span
 
-UNITS = (*TIME_UNITS, *sorted(ROW_UNITS), *sorted(TICK_UNITS), *sorted(MONTH_UNITS))
+CALENDAR_UNITS = ("quarter", "quarters", "year", "years")
+UNITS = (*TIME_UNITS, *sorted(ROW_UNITS), *sorted(TICK_UNITS), *sorted(MONTH_UNITS), *CALENDAR_UNITS)
 SHOWN_UNITS = ("rows", "ticks", "ms", "seconds", "minutes", "hours", "days", "months")
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _JOINED = re.compile(r"(\d+)([^\W\d]+)")  # 10min: sqlglot reads it as one word
@@ -51,9 +52,11 @@ class Cursor(SparkParser):
         place = self.place(token if token else self._curr)
         here = self.here()
         if message.startswith("Required"):
-            raise PlacedError(f"an expression is missing before {here}", place, "write a column, a value or a call here")
+            raise PlacedError(f"an expression is missing before {here}", place,
+                              "write a column, a value or a call here")
         if message.startswith("Expecting )") or message.startswith("Expected )"):
-            raise PlacedError(f"expected ) but found {here}", place, "close the parenthesis, or remove what stands here")
+            raise PlacedError(f"expected ) but found {here}", place,
+                              "close the parenthesis, or remove what stands here")
         raise PlacedError(f"{message[0].lower()}{message[1:]}, found {here}", place, "check the expression here")
 
     def fail(self, problem: str, at: Token | Span | None = None, hint: str = "") -> PlacedError:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from panewise.core.errors import SqlError
 from panewise.sql.brackets import BracketReader
@@ -123,10 +123,7 @@ class QueryParser(BracketReader):
             raise self.fail(f"{what} lacks an expression before {self.here()}",
                             hint="write a column, an expression or *, and no comma behind the last one")
         tree: exp.Expr | None
-        if self._match(TokenType.STAR):
-            tree = exp.Star().update_positions(token)
-        else:
-            tree = self._parse_disjunction()
+        tree = exp.Star().update_positions(token) if self._match(TokenType.STAR) else self._parse_disjunction()
         if tree is None:
             raise self.fail(f"{what} needs an expression but found {self.here()}",
                             hint="write a column, an expression or *")
@@ -136,7 +133,7 @@ class QueryParser(BracketReader):
             alias, _ = self.simple_name("a name behind AS")
         elif self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
             raise self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
-        elif self.word() and self.word() not in {*AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
+        elif self.word() not in {"", *AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
             raise self.fail(f"unexpected {self.here()}",
                             hint=f"separate columns by commas, or name this one with AS {self._curr.text}")
         return Item(tree, alias, span)

@@ -1,0 +1,302 @@
+"""The SELECT list of a query with aggregates: keys, aggregate calls, and expressions over both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from panewise.core.errors import SqlError
+from panewise.core.scalar import Scalar
+from panewise.plan.nodes import (
+    WID_COLUMN,
+    WINDOW_COLUMN,
+    AggregateCall,
+    GroupAggregate,
+    NamedScalar,
+    Node,
+    Project,
+    WindowAggregate,
+)
+from panewise.sql.expressions import Expressions, column, readable, to_scalar
+from panewise.sql.projection import Projector, short_names
+from panewise.sql.relations import BoundWindow, Relation, Scope
+from panewise.sql.syntax import Item, Span, StreamCall, span_of
+
+
+@dataclass
+class _Key:
+    scalar: Scalar
+    span: Span
+    alias: str | None = None
+    name: str = ""
+
+
+@dataclass
+class _Outputs:
+    """What the SELECT list asks for, collected item by item."""
+
+    keys: list[_Key] = field(default_factory=list)
+    calls: dict[AggregateCall, str] = field(default_factory=dict)
+    """Calls without a name, and the name each one gets."""
+    items: list[tuple[Item, exp.Expr]] = field(default_factory=list)
+
+    def key(self, sql: str) -> _Key | None:
+        return next((k for k in self.keys if k.scalar.sql == sql), None)
+
+
+class Aggregator:
+    """Binds queries with aggregates or GROUP BY."""
+
+    def __init__(self, expressions: Expressions, projector: Projector, functions: Mapping[str, str], *,
+                 lenient: bool) -> None:
+        self.expressions, self.projector = expressions, projector
+        self.functions = {k.lower(): v.lower() for k, v in functions.items()}
+        self.lenient = lenient
+
+    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
+        """An error at a place of the text."""
+        return self.expressions.error(problem, span, hint)
+
+    def aggregate(self, relation: Relation, scope: Scope, items: tuple[Item, ...], group_by: tuple[Item, ...],
+                  window: BoundWindow | None) -> Relation:
+        """``window`` is given when results carry window ids; otherwise the relation's current contents are grouped."""
+        outputs = _Outputs()
+        self._collect_keys(outputs, scope, group_by, window)
+        for item in items:
+            if isinstance(item.tree, exp.Star):
+                raise self.error("* cannot stand beside aggregates or GROUP BY", item.span, "name the grouped columns")
+        window_column = None if window is None else WINDOW_COLUMN if window.clause.has_time_range else WID_COLUMN
+        self._name_keys_by_items(outputs, items, scope)
+        for item in items:
+            outputs.items.append((item, self._item(outputs, item, scope, window_column)))
+        self._name_keys(outputs)
+        calls = self._name_calls(outputs)
+        node = self._node(relation, outputs, calls, window)
+        result = self._projected(node, outputs, calls, window_column)
+        self.projector.no_duplicates([(c, items[0].span) for c in node.columns])
+        types = {k.name: relation.types[c] for k in outputs.keys
+                 if (c := k.scalar.column_name) is not None and c in relation.types}
+        internal = relation.internal if window is None else None
+        return replace(
+            relation, node=result, columns=result.columns, types=types, time=None, open=False, derived=True,
+            aggregated=True, changing=window is None and internal is None, internal=internal,
+        )
+
+    def _node(self, relation: Relation, outputs: _Outputs, calls: tuple[AggregateCall, ...],
+              window: BoundWindow | None) -> Node:
+        keys = tuple(NamedScalar(k.name, k.scalar) for k in outputs.keys)
+        if window is None:
+            return GroupAggregate(relation.node, keys, calls, internal=relation.internal is not None)
+        clause = window.clause
+        if clause.spec.kind == "session" and not clause.partition:
+            # A pause is a pause of one key; without PA the grouping columns are the key.
+            clause = replace(clause, partition=tuple(self._plain(k) for k in outputs.keys))
+        return WindowAggregate(relation.node, clause, keys, calls)
+
+    def _plain(self, key: _Key) -> str:
+        name = key.scalar.column_name
+        if name is None:
+            raise self.error("sessions are per column, not per expression", key.span,
+                             "group by a plain column, or compute it in a sub-query")
+        return name
+
+    # -- keys ----------------------------------------------------------------------------------------------------
+
+    def _collect_keys(self, outputs: _Outputs, scope: Scope, group_by: tuple[Item, ...],
+                      window: BoundWindow | None) -> None:
+        for item in group_by:
+            if item.tree.find(StreamCall):
+                raise self.error("GROUP BY takes no aggregate", item.span, "group by columns")
+            scalar = self.expressions.scalar(item.tree, scope, item.span)
+            if not scalar.columns:
+                raise self.error("GROUP BY needs a column", item.span, "name a column; positions are not supported")
+            if outputs.key(scalar.sql) is not None:
+                raise self.error(f"{readable(scalar)} is grouped twice", item.span, "name it once")
+            outputs.keys.append(_Key(scalar, item.span))
+        if window is not None:
+            for name in (*window.clause.partition, *window.sliced_by):
+                scalar = to_scalar(column(name))
+                if outputs.key(scalar.sql) is None:
+                    outputs.keys.append(_Key(scalar, window.span))
+
+    def _name_keys_by_items(self, outputs: _Outputs, items: tuple[Item, ...], scope: Scope) -> None:
+        """``SELECT srcIP AS ip ... GROUP BY srcIP`` names the key."""
+        for item in items:
+            if item.alias is None or item.tree.find(StreamCall):
+                continue
+            try:
+                key = outputs.key(self.expressions.scalar(item.tree, scope, item.span).sql)
+            except SqlError:
+                continue  # reported with the item itself
+            if key is not None and key.alias is None:
+                key.alias = item.alias
+
+    def _name_keys(self, outputs: _Outputs) -> None:
+        names = short_names([(readable(k.scalar), k.scalar.column_name, k.alias) for k in outputs.keys])
+        for key, name in zip(outputs.keys, names, strict=True):
+            key.name = name
+
+    # -- items ---------------------------------------------------------------------------------------------------
+
+    def _item(self, outputs: _Outputs, item: Item, scope: Scope, window_column: str | None) -> exp.Expr:
+        """The item over aggregate calls (marked) and keys (still as their own expressions)."""
+
+        def visit(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, StreamCall):
+                return _marker(self._call(outputs, node, scope, item), item.alias if node is tree else None, outputs)
+            if isinstance(node, exp.Column):
+                about_window = _window_part(node, window_column, scope)
+                if about_window is not None:
+                    return about_window
+            if not isinstance(node, exp.Column) and _has_key(self, outputs, node, scope, item):
+                return self.expressions.bind(node, scope, item.span)
+            bound = self.expressions.leaf(node, scope, item.span)
+            if bound is None:
+                self.expressions.refuse(node, item.span)
+                return node
+            self._must_be_grouped(outputs, bound, node, item)
+            return bound
+
+        tree = item.tree.copy()
+        return tree.transform(visit, copy=False)
+
+    def _must_be_grouped(self, outputs: _Outputs, bound: exp.Expr, node: exp.Expr, item: Item) -> None:
+        """Rule 11: a plain column beside aggregates is grouped, or is the partition key (erratum S3)."""
+        columns = [] if isinstance(bound, exp.Literal) else list(bound.find_all(exp.Column))
+        for found in columns:
+            scalar = to_scalar(found)
+            if outputs.key(scalar.sql) is None:
+                if not self.lenient:
+                    raise self.error(f"{readable(scalar)!r} is neither grouped nor aggregated",
+                                     span_of(node, item.span),
+                                     f"add GROUP BY {readable(scalar)}, or put it inside an aggregate")
+                outputs.keys.append(_Key(scalar, item.span, item.alias if node is item.tree else None))
+
+    def _call(self, outputs: _Outputs, call: StreamCall, scope: Scope, item: Item) -> AggregateCall:
+        name = self.functions.get(call.this, call.this)
+        place = span_of(call, item.span)
+        if call.find(StreamCall) is not call or any(e.find(StreamCall) for e in call.expressions):
+            raise self.error(f"an aggregate inside {name}(...)", place,
+                             "compute the inner one in a sub-query: SELECT ... FROM (SELECT ...) [...]")
+        if any(call.args.get("aliases") or ()):
+            raise self.error(f"AS cannot stand inside {name}(...)", place, "write it behind the call")
+        stars = [e for e in call.expressions if isinstance(e, exp.Star)]
+        if stars and (name != "count" or len(call.expressions) > 1 or call.args.get("distinct")):
+            raise self.error(f"{name} does not take *", place, "name a column; only count(*) counts rows")
+        bound = [] if stars else [self.expressions.bind(e, scope, item.span) for e in call.expressions]
+        if name == "count" and len(bound) == 1 and isinstance(bound[0], exp.Literal) and not call.args.get("distinct"):
+            bound = []  # count(1)
+        if not bound and name != "count":
+            raise self.error(f"{name} needs a column", place, f"write {name}(column)")
+        arguments, parameters = self._split(bound)
+        if call.condition is not None:
+            arguments = self._conditional(call, arguments, scope, item)
+        return AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct")))
+
+    def _conditional(self, call: StreamCall, arguments: tuple[Scalar, ...], scope: Scope,
+                     item: Item) -> tuple[Scalar, ...]:
+        """``FILTER (WHERE c)``: aggregates ignore nulls, so the argument is null where c does not hold."""
+        assert call.condition is not None
+        condition = self.expressions.bind(call.condition, scope, item.span)
+        values = [a.tree for a in arguments] or [exp.Literal.number(1)]
+        return tuple(to_scalar(exp.Case(ifs=[exp.If(this=condition.copy(), true=v)])) for v in values)
+
+    @staticmethod
+    def _split(bound: list[exp.Expr]) -> tuple[tuple[Scalar, ...], tuple[int | float | str, ...]]:
+        """Constants behind the first argument fix the function, such as the fraction of a quantile."""
+        arguments, parameters = list(bound), []
+        while len(arguments) > 1 and not arguments[-1].find(exp.Column):
+            scalar = to_scalar(arguments.pop())
+            value = scalar.literal_value
+            parameters.append(value if isinstance(value, int | float | str) else str(value))
+        return tuple(to_scalar(a) for a in arguments), tuple(reversed(parameters))
+
+    # -- names and the node --------------------------------------------------------------------------------------
+
+    def _name_calls(self, outputs: _Outputs) -> tuple[AggregateCall, ...]:
+        return tuple(replace(call, name=name) for call, name in outputs.calls.items())
+
+    def _projected(self, node: Node, outputs: _Outputs, calls: tuple[AggregateCall, ...],
+                   window_column: str | None) -> Node:
+        """A Project only where an item is more than a key or a call."""
+        by_sql = {k.scalar.sql: k.name for k in outputs.keys}
+        extra: list[NamedScalar] = []
+        direct: set[str] = set()
+        for item, tree in outputs.items:
+            scalar = to_scalar(_over_keys(tree, by_sql))
+            name = item.alias or readable(scalar)
+            plain = scalar.column_name
+            if (plain is not None and plain in node.columns and name == plain) or (plain is not None and plain in by_sql.values() and item.alias is None):
+                direct.add(plain)
+            else:
+                extra.append(NamedScalar(name, scalar))
+        names = [call.name for call in calls]
+        if not extra and all(name in direct for name in names):
+            return node
+        kept = [k.name for k in outputs.keys] + ([window_column] if window_column else [])
+        shown = [NamedScalar.column(c) for c in (*kept, *(n for n in names if n in direct))]
+        shown += [e for e in extra if e.name not in kept or not e.scalar.column_name]
+        spans = {n.name: item.span for n, item in zip(extra, [i for i, _ in outputs.items], strict=False)}
+        fallback = outputs.items[0][0].span
+        self.projector.no_duplicates([(s.name, spans.get(s.name, fallback)) for s in shown])
+        return Project(node, tuple(shown))
+
+
+def call_text(call: AggregateCall) -> str:
+    """A call as Spark would name its column.
+
+    >>> call_text(AggregateCall("", "max", (Scalar("`bid-price`"),))), call_text(AggregateCall("", "count"))
+    ('max(bid-price)', 'count(*)')
+    """
+    inside = ", ".join([*(readable(a) for a in call.arguments), *map(str, call.parameters)]) or "*"
+    return f"{call.function}({'DISTINCT ' if call.distinct else ''}{inside})"
+
+
+def _marker(call: AggregateCall, alias: str | None, outputs: _Outputs) -> exp.Expr:
+    """A reference to the column of a call; equal calls under one name are computed once."""
+    name = alias or outputs.calls.get(call) or call_text(call)
+    named = call
+    if alias is not None and outputs.calls.get(call, alias) != alias:
+        named = replace(call, name=alias)  # the same call under a second name
+    outputs.calls.setdefault(named, name)
+    return column(outputs.calls[named])
+
+
+def _window_part(node: exp.Column, window_column: str | None, scope: Scope) -> exp.Expr | None:
+    """``window``, ``window.start`` or ``wid`` in the SELECT list of a window aggregate."""
+    if window_column is None:
+        return None
+    parts = [p.name for p in node.parts]
+    if parts[0].lower() != window_column or (scope.candidates(tuple(parts)) and not scope.open):
+        return None
+    tree: exp.Expr = column(window_column)
+    for name in parts[1:]:
+        tree = exp.Bracket(this=tree, expressions=[exp.Literal.string(name.lower())])
+    return tree
+
+
+def _has_key(self: Aggregator, outputs: _Outputs, node: exp.Expr, scope: Scope, item: Item) -> bool:
+    if node.find(StreamCall) or not node.find(exp.Column):
+        return False
+    keys = {k.scalar.sql for k in outputs.keys if k.scalar.column_name is None}
+    if not keys:
+        return False
+    try:
+        return self.expressions.scalar(node, scope, item.span).sql in keys
+    except SqlError:
+        return False
+
+
+def _over_keys(tree: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
+    """Replace the keys' expressions by the keys' columns."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Condition):
+            name = names.get(to_scalar(node).sql)
+            if name is not None:
+                return column(name)
+        return node
+
+    return tree.copy().transform(visit, copy=False)

@@ -1,0 +1,308 @@
+"""Syntax tree and catalog to logical plan: SELECT, set operations, relation-to-stream operators and LIFETIME."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from panewise.core.errors import QuantityError, SqlError
+from panewise.core.schema import Catalog
+from panewise.plan.nodes import (
+    AntiJoin,
+    BagDifference,
+    Distinct,
+    Lifetime,
+    RelationToStream,
+    RelationToStreamKind,
+    Union,
+)
+from panewise.sql.aggregation import Aggregator
+from panewise.sql.expressions import Expressions
+from panewise.sql.hints import listed
+from panewise.sql.joins import JoinBinder
+from panewise.sql.parameters import Parameters
+from panewise.sql.parser import STREAM_OPERATORS
+from panewise.sql.projection import Projector
+from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
+from panewise.sql.sources import SourceBinder, apply_window
+from panewise.sql.syntax import RESTORE, Bracket, Item, Query, Select, SetOperation, Span, StreamCall, span_of
+from panewise.sql.windows import WindowBinder
+from panewise.windows.count import CountWindow
+from panewise.windows.sliding import SlidingWindow
+
+
+@dataclass(frozen=True)
+class _Operator:
+    """A relation-to-stream operator around the SELECT list."""
+
+    kind: RelationToStreamKind
+    restore: bool
+    bracket: Bracket | None
+    span: Span
+
+
+class Binder:
+    """Binds one query text."""
+
+    def __init__(self, text: str, catalog: Catalog, parameters: Parameters, functions: Mapping[str, str], *,
+                 lenient: bool) -> None:
+        self.expressions = Expressions(text, parameters)
+        self.windows = WindowBinder(self.expressions)
+        self.sources = SourceBinder(catalog, self.windows, self.query)
+        self.joins = JoinBinder(self.expressions, self._exists_source)
+        self.projector = Projector(self.expressions)
+        self.aggregator = Aggregator(self.expressions, self.projector, functions, lenient=lenient)
+
+    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
+        """An error at a place of the text."""
+        return self.expressions.error(problem, span, hint)
+
+    def query(self, query: Query) -> Relation:
+        """A SELECT or a set operation."""
+        return self.select(query) if isinstance(query, Select) else self._set_operation(query)
+
+    # -- set operations ------------------------------------------------------------------------------------------
+
+    def _set_operation(self, query: SetOperation) -> Relation:
+        left, right = self.query(query.left), self.query(query.right)
+        if not (left.open or right.open) and len(left.columns) != len(right.columns):
+            raise self.error(f"{query.operator} of {len(left.columns)} and {len(right.columns)} columns", query.span,
+                             f"select as many on both sides: {listed(left.columns)} and {listed(right.columns)}")
+        internal = left.internal or right.internal
+        if internal is not None and query.operator != "UNION ALL":
+            raise self._internal(internal, query.operator)
+        changing = left.changing or right.changing
+        if query.operator == "EXCEPT ALL":
+            node: BagDifference | Union | Distinct = BagDifference(left.node, right.node)
+            changing = True
+        else:
+            first = left.node.parts if isinstance(left.node, Union) and _continued(query) else (left.node,)
+            node = Union((*first, right.node))
+            if query.operator == "UNION":
+                node = Distinct(node)
+        return replace(left, node=node, changing=changing, internal=internal, slides=(*left.slides, *right.slides))
+
+    def _internal(self, span: Span, what: str) -> SqlError:
+        return self.error(f"an INTERNAL window under {what}", span,
+                          f"remove INTERNAL: rows that left the window must be gone for {what} to mean anything")
+
+    # -- SELECT --------------------------------------------------------------------------------------------------
+
+    def select(self, select: Select) -> Relation:
+        """One SELECT."""
+        nested = self._nested_operator(select)
+        if nested is not None:
+            return self._with_lifetime(nested, select)
+        operator, inner = self._operator(select)
+        wstream = operator is not None and operator.kind is RelationToStreamKind.WSTREAM
+        relation = self._body(inner, internal=wstream)
+        if inner.distinct:
+            if operator is not None and operator.bracket is not None:
+                raise self.error("an output window over DISTINCT", operator.bracket.span,
+                                 "it would show rows that are no longer in the answer: remove the window or DISTINCT")
+            if relation.internal is not None:
+                raise self._internal(relation.internal, "DISTINCT")
+            relation = replace(relation, node=Distinct(relation.node))
+        if operator is not None:
+            relation = self._to_stream(relation, operator)
+        return self._with_lifetime(relation, select)
+
+    def _body(self, select: Select, *, internal: bool) -> Relation:
+        """FROM, WHERE, GROUP BY and the SELECT list."""
+        self._no_windows_in_where(select)
+        sources = [self.sources.bind(s, internal=internal) for s in select.sources]
+        conditions = self.joins.conditions(select)
+        outer = self._aggregate_bracket(select)
+        aggregated = bool(select.group_by) or any(i.tree.find(StreamCall) for i in select.items)
+        if len(sources) > 1:
+            joined = self.joins.join(sources, conditions)
+            relation, scope = joined.relation, joined.scope
+            window = None if outer is None else self._window_over(outer, relation, scope)
+        else:
+            only = sources[0]
+            scope = Scope((Visible(only.alias, only.relation.columns, open=only.relation.open),))
+            if outer is not None and only.window is not None:
+                raise self.error("two windows, on the aggregate and on its only source", outer.span,
+                                 "keep one of the two brackets")
+            takes_over = aggregated and only.window is not None and only.window.by_id
+            relation = self.joins.filtered(only.relation if takes_over else only.windowed(), scope, conditions)
+            window = only.window if takes_over else None
+            if outer is not None:
+                window = self._window_over(outer, relation, scope)
+        if not aggregated:
+            if outer is not None:
+                raise self.error("a window behind GROUP BY needs an aggregate", outer.span, "add an aggregate")
+            return self.projector.project(relation, scope, select.items)
+        if window is not None and internal and not window.clause.internal:
+            window = replace(window, clause=replace(window.clause, internal=True))
+        if window is not None and relation.changing:
+            raise self.error("a window with ids over a relation whose rows leave again", window.span,
+                             "give the sources windows with WA, or INTERNAL ones, or leave this window out")
+        if window is not None and not window.by_id:
+            relation, window = apply_window(relation, window), None
+        return self.aggregator.aggregate(relation, scope, select.items, select.group_by, window)
+
+    def _window_over(self, bracket: Bracket, relation: Relation, scope: Scope) -> BoundWindow:
+        return self.windows.bind(bracket, relation, scope)
+
+    def _aggregate_bracket(self, select: Select) -> Bracket | None:
+        """The one window of all aggregates: behind a call or behind GROUP BY (rule 12)."""
+        calls = [c for i in select.items for c in i.tree.find_all(StreamCall) if c.this not in STREAM_OPERATORS]
+        brackets = [c.bracket for c in calls if c.bracket is not None]
+        if select.group_bracket is not None:
+            brackets.append(select.group_bracket)
+        for other in brackets[1:]:
+            if _meaning(other) != _meaning(brackets[0]):
+                raise self.error("two different windows in one query", other.span,
+                                 "all aggregates of a query share one window: write two queries")
+        return brackets[0] if brackets else None
+
+    def _no_windows_in_where(self, select: Select) -> None:
+        for call in select.where.find_all(StreamCall) if select.where is not None else ():
+            self.expressions.refuse(call, span_of(call, select.where_span or select.span))
+
+    def _exists_source(self, select: Select) -> tuple[Relation, Scope, str]:
+        """FROM of a sub-query of EXISTS; its WHERE may speak of the query around it and is bound there."""
+        if any(c.this not in STREAM_OPERATORS for i in select.items for c in i.tree.find_all(StreamCall)):
+            raise self.error("EXISTS takes a plain SELECT", select.span, "leave out the aggregate: SELECT * FROM ...")
+        sources = [self.sources.bind(s) for s in select.sources]
+        if len(sources) > 1:
+            joined = self.joins.join(sources, [])
+            self._check_exists_items(select, joined.scope)
+            return joined.relation, joined.scope, ""
+        only = sources[0]
+        if only.alias is None:
+            raise self.error("this source needs a name", only.span, "write AS name behind it")
+        scope = Scope((Visible(only.alias, only.relation.columns, open=only.relation.open),))
+        self._check_exists_items(select, scope)
+        return only.windowed(), scope, only.alias
+
+    def _check_exists_items(self, select: Select, scope: Scope) -> None:
+        """What EXISTS selects does not matter, but a wrong name there is still a mistake."""
+        _, inner = self._operator(select)
+        for item in inner.items:
+            if not isinstance(item.tree, exp.Star):
+                self.expressions.bind(item.tree, scope, item.span)
+
+    # -- relation to stream --------------------------------------------------------------------------------------
+
+    def _operator(self, select: Select) -> tuple[_Operator | None, Select]:
+        """``Rstream(...)`` as the only item, and the SELECT inside it."""
+        calls = [c for i in select.items for c in i.tree.find_all(StreamCall) if c.this in STREAM_OPERATORS]
+        if not calls:
+            return None, select
+        call = calls[0]
+        shown = _shown(call.this)
+        place = span_of(select.items[0].tree, select.items[0].span)
+        if len(select.items) > 1 or select.items[0].tree is not call:
+            place = next(i.span for i in select.items if i.tree.find(StreamCall) and call in list(i.tree.walk()))
+            raise self.error(f"{shown} must be the whole SELECT list", place, f"write SELECT {shown}(a, b) FROM ...")
+        operator = self._checked(call, Span(select.items[0].span.start, select.items[0].span.start + len(call.this)))
+        if not call.expressions:
+            raise self.error(f"{shown}() is empty", place, f"write {shown}(*) or name the columns")
+        aliases: list[str | None] = call.args.get("aliases") or []
+        pairs = zip(call.expressions, aliases, strict=True)
+        items = tuple(Item(tree, alias, span_of(tree, place)) for tree, alias in pairs)
+        return operator, replace(select, items=items, distinct=select.distinct or bool(call.args.get("distinct")))
+
+    def _checked(self, call: StreamCall, span: Span) -> _Operator:
+        name = call.this.removesuffix(RESTORE)
+        kind = next(k for k in RelationToStreamKind if k.value.lower() == name)
+        restore = call.this.endswith(RESTORE)
+        if restore and kind not in {RelationToStreamKind.ISTREAM, RelationToStreamKind.RSTREAM}:
+            raise self.error(f"{_shown(call.this)} is not defined", span, "write Istream-restore or Rstream-restore")
+        if call.condition is not None:
+            raise self.error(f"FILTER cannot stand behind {_shown(call.this)}", span, "write the condition in WHERE")
+        if kind is RelationToStreamKind.WSTREAM and call.bracket is None:
+            raise self.error("Wstream needs an output window", span, "write Wstream(*) [ROWS 10] or [RANGE 1 minute]")
+        if kind is not RelationToStreamKind.WSTREAM and call.bracket is not None:
+            raise self.error(f"an output window stands behind Wstream, not behind {_shown(call.this)}",
+                             call.bracket.span, "write Wstream(...) [...], or remove the window")
+        return _Operator(kind, restore, call.bracket, span)
+
+    def _to_stream(self, relation: Relation, operator: _Operator) -> Relation:
+        if operator.restore and len(set(relation.slides)) > 1:
+            raise self.error("restore needs one SLIDE for all windows", operator.span,
+                             "give every window of the query the same SLIDE")
+        window = None
+        if operator.bracket is not None:
+            if any(isinstance(n, AntiJoin | BagDifference | Distinct) for n in relation.node.walk()):
+                raise self.error("an output window over NOT EXISTS, EXCEPT ALL or DISTINCT", operator.bracket.span,
+                                 "it would show rows that are no longer in the answer: remove the window")
+            window = self._output_window(operator.bracket, relation)
+        node = RelationToStream(relation.node, operator.kind, operator.restore, window.clause if window else None)
+        return replace(relation, node=node, changing=False, derived=True, internal=None)
+
+    def _output_window(self, bracket: Bracket, relation: Relation) -> BoundWindow:
+        """ROWS or RANGE over the results, ordered by when they came to be."""
+        allowed = {"ROWS", "RANGE"}
+        wrong = next((c for c in bracket.clauses if c.keyword not in allowed), None)
+        if wrong is not None:
+            raise self.error(f"an output window takes ROWS or RANGE, not {wrong.keyword}", wrong.span,
+                             "write [ROWS 10] or [RANGE 1 minute]")
+        window = self.windows.bind(bracket, replace(relation, time=None, derived=True))
+        if not isinstance(window.clause.spec, CountWindow | SlidingWindow):
+            raise self.error("an output window is ROWS or RANGE", bracket.span, "write [ROWS 10] or [RANGE 1 minute]")
+        return window
+
+    def _nested_operator(self, select: Select) -> Relation | None:
+        """``SUM(Wstream(SUM(a)) [ROWS 10])``: an aggregate over the windowed results of the same query."""
+        if len(select.items) != 1 or not isinstance(select.items[0].tree, StreamCall):
+            return None
+        item, outer = select.items[0], select.items[0].tree
+        if outer.this in STREAM_OPERATORS or len(outer.expressions) != 1:
+            return None
+        inner = outer.expressions[0]
+        if not isinstance(inner, StreamCall) or inner.this not in STREAM_OPERATORS:
+            return None
+        if select.group_by or outer.bracket is not None or select.distinct or outer.args.get("distinct"):
+            raise self.error("an aggregate over a stream operator takes no GROUP BY, DISTINCT or window", item.span,
+                             "write a sub-query: SELECT ... FROM (SELECT ... ) [ROWS 10] GROUP BY ...")
+        operand = Item(inner, None, span_of(inner, item.span))
+        results = self.select(replace(select, items=(operand,), lifetime=None))
+        if len(results.columns) != 1:
+            raise self.error(f"{outer.this} needs one column, {_shown(inner.this)} gives {len(results.columns)}",
+                             item.span, "select one column inside")
+        scope = Scope((Visible(None, results.columns),))
+        call = outer.copy()
+        call.set("expressions", [exp.column(exp.to_identifier(results.columns[0], quoted=True))])
+        outermost = (Item(call, item.alias, item.span),)
+        return self.aggregator.aggregate(replace(results, aggregated=False), scope, outermost, (), None)
+
+    # -- LIFETIME ------------------------------------------------------------------------------------------------
+
+    def _with_lifetime(self, relation: Relation, select: Select) -> Relation:
+        clause = select.lifetime
+        if clause is None or clause.amount is None:
+            return relation
+        quantity = self.windows.quantity(clause.amount)
+        try:
+            amount = relation.clock.amount(quantity)
+        except QuantityError as error:
+            raise self.error(f"LIFETIME: {error}", clause.amount.span, "write LIFETIME 1 hour, or the like") from error
+        return replace(relation, node=Lifetime(relation.node, amount))
+
+
+def _shown(name: str) -> str:
+    return name[0].upper() + name[1:]
+
+
+def _continued(query: SetOperation) -> bool:
+    """A UNION ALL B UNION ALL C is one union."""
+    return (query.operator == "UNION ALL" and isinstance(query.left, SetOperation)
+            and query.left.operator == "UNION ALL")
+
+
+def _meaning(bracket: Bracket) -> object:
+    """What a bracket says, wherever it stands and in whatever order."""
+    if bracket.signature is not None:
+        return bracket.signature.name
+    return frozenset(
+        (c.keyword, str(getattr(c.amount, "number", getattr(c.amount, "name", ""))),
+         str(getattr(c.amount, "unit", "")).lower(), tuple(str(n) for n in c.names),
+         str(getattr(c.constant, "value", getattr(c.constant, "name", ""))),
+         "" if c.condition is None else c.condition.sql(), c.rank)
+        for c in bracket.clauses
+    )

@@ -1,0 +1,167 @@
+"""Scalar expressions: names become columns of the plan, parameters become constants, the rest stays Spark SQL."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+
+from panewise.core.errors import SqlError
+from panewise.core.scalar import Scalar
+from panewise.sql.functions import unknown_function
+from panewise.sql.hints import did_you_mean, listed, nearest
+from panewise.sql.parameters import Parameters
+from panewise.sql.relations import Scope
+from panewise.sql.syntax import ExistsQuery, Span, StreamCall, placeholder, span_of
+
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In)
+
+
+class Expressions:
+    """Binds the expressions of one query text."""
+
+    def __init__(self, text: str, parameters: Parameters) -> None:
+        self.text, self.parameters = text, parameters
+
+    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
+        """An error at a place of the text."""
+        return SqlError(problem, text=self.text, start=span.start, end=span.end, hint=hint)
+
+    def bind(self, tree: exp.Expr, scope: Scope, span: Span) -> exp.Expr:
+        """The expression over plan columns; aggregates and sub-queries are refused."""
+
+        def visit(node: exp.Expr) -> exp.Expr:
+            replaced = self.leaf(node, scope, span)
+            if replaced is not None:
+                return replaced
+            self.refuse(node, span)
+            return node
+
+        return tree.copy().transform(visit, copy=False)
+
+    def scalar(self, tree: exp.Expr, scope: Scope, span: Span) -> Scalar:
+        """The same as a plan expression."""
+        return to_scalar(self.bind(tree, scope, span))
+
+    def leaf(self, node: exp.Expr, scope: Scope, span: Span) -> exp.Expr | None:
+        """What a column or a parameter becomes; nothing for other nodes."""
+        if isinstance(node, exp.Column):
+            return self._column(node, scope, span)
+        if isinstance(node, exp.Placeholder):
+            return self.parameters.literal(placeholder(node))
+        return None
+
+    def refuse(self, node: exp.Expr, span: Span) -> None:
+        """Raise for what cannot stand in a scalar expression."""
+        place = span_of(node, span)
+        if isinstance(node, StreamCall):
+            raise self.error(f"the aggregate {node.this}(...) cannot stand here", place,
+                             "aggregates belong in the SELECT list; filter them in a query around this one")
+        if isinstance(node, ExistsQuery):
+            raise self.error("EXISTS can only stand alone between ANDs in WHERE", place,
+                             "write WHERE ... AND [NOT] EXISTS (SELECT ...)")
+        if isinstance(node, exp.Window):
+            raise self.error("OVER is not part of the language", place,
+                             "write the window in brackets behind an aggregate or a source")
+        if isinstance(node, exp.Star):
+            raise self.error("* can only stand alone in the SELECT list or in count(*)", place, "name a column")
+        if isinstance(node, exp.Func):
+            problem = unknown_function(node)
+            if problem is not None:
+                raise self.error(problem[0], place, problem[1])
+
+    # -- columns -------------------------------------------------------------------------------------------------
+
+    def _column(self, node: exp.Column, scope: Scope, span: Span) -> exp.Expr:
+        parts = tuple(part.name for part in node.parts)
+        if isinstance(node.this, exp.Star):
+            raise self.error("* can only stand alone in the SELECT list or in count(*)", span_of(node, span),
+                             "name a column")
+        place = span_of(node, span)
+        flat = self.resolve(parts, scope, place)
+        if flat is not None:
+            return column(flat)
+        for split in range(len(parts) - 1, 0, -1):  # a field of a struct column
+            base = self.resolve(parts[:split], scope, place)
+            if base is not None:
+                tree: exp.Expr = column(base)
+                for name in parts[split:]:
+                    tree = exp.Bracket(this=tree, expressions=[exp.Literal.string(name)])
+                return tree
+        if self._is_bare_word(node, scope):
+            return exp.Literal.string(node.name)
+        raise self.no_column(parts, scope, place)
+
+    def resolve(self, parts: tuple[str, ...], scope: Scope, place: Span) -> str | None:
+        """The plan column of a dotted name, if there is exactly one."""
+        found = scope.candidates(parts)
+        if len(found) > 1:
+            written = ".".join(parts)
+            raise self.error(f"{written!r} is ambiguous", place, f"write {' or '.join(found)}")
+        return found[0] if found else None
+
+    def no_column(self, parts: tuple[str, ...], scope: Scope, place: Span) -> SqlError:
+        """The error for a name that is no column."""
+        written = ".".join(parts)
+        if "-" in written and "." not in written and not written.endswith("-"):
+            pieces = written.split("-")
+            if all(p.isdigit() or scope.candidates((p,)) for p in pieces):
+                return self.error(f"no column {written!r}", place,
+                                  f"a hyphen belongs to a name; a subtraction needs spaces: {' - '.join(pieces)}")
+        if len(parts) > 1 and not scope.has_input(parts[0]):
+            return self.error(f"no source {parts[0]!r} in FROM", Span(place.start, place.start + len(parts[0])),
+                              did_you_mean(parts[0], scope.aliases(), f"the sources are {listed(scope.aliases())}"))
+        return self.error(f"no column {written!r}", place,
+                          did_you_mean(written, scope.names, f"the columns are {listed(scope.names)}"))
+
+    def _is_bare_word(self, node: exp.Column, scope: Scope) -> bool:
+        """A word that is no column is a string constant, but only where it is compared with a column."""
+        parent = node.parent
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        if scope.open or len(node.parts) > 1 or node.this.quoted or not isinstance(parent, COMPARISONS):
+            return False
+        others = [other for other in parent.find_all(exp.Column) if other is not node]
+        if not any(scope.candidates(tuple(p.name for p in other.parts)) for other in others):
+            return False
+        return nearest(node.name, scope.names, cutoff=0.85) is None
+
+
+def column(name: str) -> exp.Expr:
+    """A reference to a plan column, quoted where the bare word would be read as something else."""
+    return exp.column(exp.to_identifier(name, quoted=_needs_quotes(name) or None))
+
+
+@lru_cache(maxsize=4096)
+def _needs_quotes(name: str) -> bool:
+    try:
+        tree = sqlglot.parse_one(name, read="spark")
+    except sqlglot.ParseError:
+        return True
+    return not (isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name == name)
+
+
+def to_scalar(tree: exp.Expr) -> Scalar:
+    """A bound tree as a plan expression; comments of the query are not part of it."""
+    return Scalar(tree.sql(dialect="spark", comments=False))
+
+
+def readable(scalar: Scalar) -> str:
+    """An expression as the name of an output column.
+
+    >>> readable(Scalar("`seg-id` + 1"))
+    'seg-id + 1'
+    """
+    return scalar.sql.replace("`", "")
+
+
+def conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:
+    """The parts of a predicate between its top-level ANDs."""
+    if tree is None:
+        return []
+    if isinstance(tree, exp.And):
+        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
+    if isinstance(tree, exp.Paren) and isinstance(tree.this, exp.And | exp.Paren | ExistsQuery):
+        return conjuncts(tree.this)
+    return [tree]
