@@ -36,7 +36,7 @@ def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | Non
     strategy = strategy or {}
     if format == "text":
         return "\n".join(_text(plan, labels, flows, strategy))
-    picture = draw(plan, labels, lambda node: _details(node, flows, strategy))
+    picture = draw(plan, labels, lambda node: _details(node, flows, strategy, short=True))
     if format == "svg":
         return picture
     if format == "html":
@@ -44,15 +44,16 @@ def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | Non
     raise PlanError(f"explain has no format {format!r}: use 'text', 'svg' or 'html'")
 
 
-def _details(node: n.Node, flows: ProgressMap, strategy: Strategies) -> list[tuple[str, str]]:
-    """What a node shows below its name."""
+def _details(node: n.Node, flows: ProgressMap, strategy: Strategies, *, short: bool = False) -> list[tuple[str, str]]:
+    """What a node shows below its name; the picture leaves out what the text spells out."""
     details: list[tuple[str, str]] = []
     if isinstance(node, n.Window):
         details.append(("context", describe_context(node.clause)))
     if isinstance(node, n.WindowAggregate):
         details.append(("context", describe_context(node.window)))
     if not isinstance(node, n.Table):
-        details.append(("progress", str(flows[node])))
+        brief = ", ".join(flows[node].attributes) or flows[node].rule.value
+        details.append(("progress", brief if short else str(flows[node])))
     if node in strategy:
         details.append(("strategy", strategy[node]))
     return details

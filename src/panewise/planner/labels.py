@@ -204,7 +204,7 @@ def _one_shape(edges: list[Edge]) -> Shape | None:
 def _by_table(operator: OperatorKind, shape: Shape, edges: list[Edge]) -> Edge:
     found = shape.label(operator)
     if shape.survives(operator):
-        reason = _TOGETHER[shape.kind] if shape.kind in _TOGETHER else "windows of one signature stay as they are"
+        reason = _TOGETHER.get(shape.kind, "windows of one signature stay as they are")
     else:
         reason = _ALONE[operator]
     return Edge(found, reason, shape if shape.survives(operator) else None, windows=_windows(*edges))

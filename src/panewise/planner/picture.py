@@ -11,7 +11,7 @@ from panewise.plan import nodes as n
 from panewise.planner.describe import head
 from panewise.planner.labels import Labels, Path, UpdatePattern
 
-LINE, CHARACTER, PADDING = 17, 6.7, 10  # text metrics of the 12 px font, on the safe side
+LINE, CHARACTER, PADDING = 17, 7.4, 10  # a monospace character is 0.6 em wide; a little more is on the safe side
 COLUMNS = 44  # characters after which a parameter is wrapped
 SIDE_GAP, EDGE, MARGIN = 28, 54, 16
 LABEL_HEIGHT = 18

@@ -1,0 +1,86 @@
+"""Which engine runs what: refusals by name, and the table of the documentation."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import panewise.windows
+from panewise.core.errors import UnsupportedError
+from panewise.core.ordinals import OrdinalKind
+from panewise.plan import nodes as n
+from panewise.planner import capabilities
+from panewise.planner.capabilities import check, docs_table, supports, unsupported
+from panewise.windows.base import WindowSpec
+from panewise.windows.count import CountWindow
+from panewise.windows.landmark import LandmarkWindow
+from panewise.windows.rows import RowWindow
+from panewise.windows.session import SessionWindow
+from panewise.windows.sliding import SlidingWindow
+from panewise.windows.tumbling import Disclosure, TumblingWindow
+from planner.plans import counted, filtered, over_windows, projected, source, window
+
+SLICE = over_windows(filtered(projected(n.Union((source(), source("R"))), "ts", "a", "k")), SlidingWindow(60, 20), "k")
+REAL = ("spark", "embedded")
+
+
+@pytest.mark.parametrize("engine", [*REAL, "oracle"])
+@pytest.mark.parametrize("spec", [SlidingWindow(60, 20), SlidingWindow(7, 10, 3, 2), TumblingWindow(10)], ids=str)
+def test_every_engine_runs_the_slice(engine: str, spec: SlidingWindow) -> None:
+    check(projected(over_windows(SLICE.input, spec, "k"), "k", "n"), engine)
+
+
+@pytest.mark.parametrize("engine", REAL)
+@pytest.mark.parametrize(("spec", "name"), [
+    (LandmarkWindow(10), "landmark"), (SessionWindow(5), "session"),
+    (CountWindow(5), "count"), (RowWindow(5, 1), "row"),
+    (TumblingWindow(5, disclosure=Disclosure.GROWING), "growing tumbling"),
+])
+def test_other_windows_are_refused_by_name(engine: str, spec: WindowSpec, name: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"^{name} windows are not yet run by the {engine} engine; "
+                                               "use engine='oracle'$"):
+        check(over_windows(source(), spec), engine)
+    check(over_windows(source(), spec), "oracle")
+
+
+def test_a_sliding_window_over_row_positions_is_a_row_window() -> None:
+    clause = n.WindowClause(SlidingWindow(5, 1), "row-num", OrdinalKind.ROWS)
+    plan = n.WindowAggregate(source(), clause, (), (n.AggregateCall("n", "count"),))
+    assert next(unsupported(plan, "spark")) == "row windows are not yet run by the spark engine"
+
+
+@pytest.mark.parametrize("engine", REAL)
+@pytest.mark.parametrize("plan", [
+    counted(window(SlidingWindow.scoped(5))), n.Distinct(source()), filtered(source()),
+    over_windows(over_windows(source(), SlidingWindow(5, 5)), SlidingWindow(10, 10)),
+    n.Union((SLICE, SLICE)), n.Lifetime(SLICE, 5),
+], ids=lambda p: type(p).__name__)
+def test_other_plans_are_refused(engine: str, plan: n.Node) -> None:
+    assert not supports(plan, engine)
+    with pytest.raises(UnsupportedError, match="use engine='oracle'"):
+        check(plan, engine)
+
+
+def test_an_unknown_engine_is_named_with_the_ones_there_are() -> None:
+    with pytest.raises(UnsupportedError, match="no engine 'flink': use one of spark, embedded, oracle"):
+        check(SLICE, "flink")
+
+
+def test_the_documentation_has_a_row_for_every_node_and_window_kind() -> None:
+    text = docs_table()
+    kinds = {cls.__name__ for _, cls in inspect.getmembers(n, inspect.isclass)
+             if issubclass(cls, n.Node) and cls is not n.Node}
+    assert {kind.__name__ for kind, _ in capabilities.NODE_KINDS} == kinds
+    for kind in kinds | {name for name, _ in capabilities.WINDOW_KINDS}:
+        assert f"| {kind} |" in text
+    assert all(line.count("|") == 6 for line in text.splitlines() if line)
+
+
+def test_every_window_class_has_a_row_in_the_documentation() -> None:
+    def leaves(cls: type[WindowSpec]) -> set[type[WindowSpec]]:
+        return {cls, *(leaf for sub in cls.__subclasses__() for leaf in leaves(sub))}
+
+    known = {name for name, _ in capabilities.WINDOW_KINDS}
+    ours = {cls.kind for cls in leaves(WindowSpec) if cls.kind and cls.__module__.startswith(panewise.windows.__name__)}
+    assert ours <= known

@@ -1,0 +1,101 @@
+"""Plans that mean nothing are refused with what to write instead (Golab 1.8-1.10, property 19)."""
+
+from __future__ import annotations
+
+import pytest
+
+from panewise.core.errors import PlanError
+from panewise.core.schema import SourceKind
+from panewise.plan import nodes as n
+from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.legality import check_legal, problems
+from panewise.windows.count import CountWindow
+from panewise.windows.landmark import BandWindow
+from panewise.windows.sliding import SlidingWindow
+from planner.plans import clause, counted, filtered, over_windows, projected, source, table, window
+
+MINUTE = SlidingWindow.scoped(60)
+INTERNAL = window(MINUTE, internal=True)
+PAIRS = n.Join(INTERNAL, window(MINUTE, "R", internal=True))
+
+
+def rows(node: n.Node, **changes: object) -> n.RelationToStream:
+    return n.RelationToStream(node, Kind.WSTREAM, output_window=clause(CountWindow(10)), **changes)  # type: ignore[arg-type]
+
+
+REFUSED = {
+    "negation below a table": (
+        n.TableJoin(n.BagDifference(window(MINUTE), window(MINUTE, "R")), table()), "may be taken back"),
+    "aggregate below a table": (
+        n.TableJoin(counted(window(MINUTE), "a"), table()), "join the stream with the table first"),
+    "retroactive join below a table": (
+        n.TableJoin(n.TableJoin(window(MINUTE), table(kind=SourceKind.RELATION)), table("U")), "may be taken back"),
+    "count window below a table": (n.TableJoin(window(CountWindow(5)), table()), "window by rows"),
+    "internal under distinct": (n.Distinct(INTERNAL), "INTERNAL window under DISTINCT"),
+    "internal under except": (n.BagDifference(INTERNAL, window(MINUTE, "R")), "INTERNAL window under EXCEPT ALL"),
+    "internal on the right of except": (n.BagDifference(window(MINUTE, "R"), INTERNAL), "under EXCEPT ALL"),
+    "internal under not exists": (n.AntiJoin(INTERNAL, window(MINUTE, "R")), "INTERNAL window under NOT EXISTS"),
+    "internal under a join under distinct": (n.Distinct(projected(PAIRS, "a")), "under DISTINCT"),
+    "internal aggregate under distinct": (n.Distinct(counted(source(), "a", internal=True)), "INTERNAL aggregate"),
+    "output window over distinct": (rows(n.Distinct(window(MINUTE))), "output window over DISTINCT"),
+    "output window over except": (rows(n.BagDifference(window(MINUTE), window(MINUTE, "R"))), "over EXCEPT ALL"),
+    "output window over not exists": (
+        rows(projected(n.AntiJoin(window(MINUTE), window(MINUTE, "R")), "a")), "over NOT EXISTS"),
+    "output window of another kind": (
+        n.RelationToStream(PAIRS, Kind.WSTREAM, output_window=clause(BandWindow.since(3))), "not a band window"),
+    "output window after istream": (
+        n.RelationToStream(PAIRS, Kind.ISTREAM, output_window=clause(CountWindow(3))), "after Wstream"),
+    "wstream-restore": (rows(PAIRS, restore=True), "Wstream-restore is not defined"),
+    "dstream-restore": (n.RelationToStream(window(MINUTE), Kind.DSTREAM, restore=True), "Dstream-restore"),
+    "restore with two slides": (
+        n.RelationToStream(n.Join(window(SlidingWindow.scoped(60, 10)), window(SlidingWindow.scoped(60, 20), "R")),
+                           Kind.RSTREAM, restore=True), "needs one SLIDE"),
+    "window over an external aggregate": (n.Window(counted(window(MINUTE)), clause(CountWindow(10))), "write INTERNAL"),
+    "window over a window": (n.Window(filtered(window(MINUTE)), clause(MINUTE)), "changing relation"),
+    "window aggregate over a relation": (over_windows(window(MINUTE), SlidingWindow(60, 60)), "takes a stream"),
+    "window over a table": (n.Window(table(), clause(MINUTE)), "no order of arrival"),
+    "band join of windows": (n.BandJoin(window(MINUTE), source("R"), "ts", "ts", 1, 1), "stream join takes a stream"),
+    "unknown distinct policy": (n.Distinct(window(MINUTE), "first"), "use 'keep' or 'recent'"),
+}
+
+ACCEPTED = {
+    "table join below a negation": n.AntiJoin(n.TableJoin(window(MINUTE), table()), window(MINUTE, "R")),
+    "table join of a stream": n.TableJoin(source(), table()),
+    "internal join": PAIRS,
+    "internal semi-join": n.SemiJoin(INTERNAL, window(MINUTE, "R")),
+    "output window over an internal join": rows(PAIRS),
+    "nested sum": counted(n.Window(counted(INTERNAL, internal=True), clause(CountWindow(10)))),
+    "distinct over a window of an internal aggregate": n.Distinct(n.Window(counted(INTERNAL), clause(CountWindow(10)))),
+    "window over istream": n.Window(n.RelationToStream(window(MINUTE), Kind.ISTREAM), clause(MINUTE)),
+    "window aggregate over a band join": over_windows(
+        n.BandJoin(source(), source("R"), "ts", "ts", 3, 2), SlidingWindow(60, 60)),
+    "restore with one slide": n.RelationToStream(
+        n.Join(window(SlidingWindow.scoped(60, 10)), window(SlidingWindow.scoped(30, 10), "R")), Kind.RSTREAM, True),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_illegal_placement_is_refused_and_explained(case: str) -> None:
+    plan, message = REFUSED[case]
+    with pytest.raises(PlanError, match=message):
+        check_legal(plan)
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_a_legal_plan_is_labelled(case: str) -> None:
+    plan = ACCEPTED[case]
+    assert check_legal(plan) == label(plan)
+
+
+def test_every_problem_is_reported_with_its_node() -> None:
+    inner = n.Distinct(INTERNAL)
+    outer = rows(inner)
+    assert [problem.node for problem in problems(outer)] == [outer, inner]
+
+
+def test_property_19_no_accepted_plan_feeds_strict_rows_to_a_table() -> None:
+    for plan in ACCEPTED.values():
+        labels = check_legal(plan)
+        joins = [node for node in plan.walk() if isinstance(node, n.TableJoin)]
+        assert all(labels[join.input].downgrade().pattern is not UpdatePattern.STR for join in joins)
