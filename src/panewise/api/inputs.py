@@ -1,0 +1,122 @@
+"""What may be given as a stream: files, Arrow or pandas tables, Python rows with punctuation, Spark DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from panewise.core.errors import SchemaError
+from panewise.core.schema import Catalog, SourceSchema
+from panewise.files.reader import FileStream, Item
+from panewise.files.types import normal_schema, normalise
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
+
+
+@dataclass(frozen=True)
+class MemoryStream:
+    """A finite stream in memory, in arrival order."""
+
+    schema: SourceSchema
+    arrow: pa.Schema
+    parts: tuple[Item, ...]
+
+    @classmethod
+    def of_table(cls, table: pa.Table, time: str | None = None) -> MemoryStream:
+        """All rows of a table, no punctuation."""
+        arrow = normal_schema(table.schema)
+        batches = normalise(table, arrow).to_batches()
+        return cls(SourceSchema.of(arrow, time=time), arrow, tuple(batches))
+
+    @classmethod
+    def of_items(cls, items: Iterable[Mapping[str, Any] | Punctuation | pa.RecordBatch | pa.Table],
+                 time: str | None = None) -> MemoryStream:
+        """Rows (mappings), Arrow batches and punctuation, mixed, in arrival order."""
+        runs: list[list[Mapping[str, Any]] | Punctuation | pa.Table] = []
+        for item in items:
+            if isinstance(item, Punctuation | pa.Table):
+                runs.append(item)
+            elif isinstance(item, pa.RecordBatch):
+                runs.append(pa.Table.from_batches([item]))
+            elif runs and isinstance(runs[-1], list):
+                runs[-1].append(item)
+            else:
+                runs.append([item])
+        rows = [row for run in runs if isinstance(run, list) for row in run]
+        tables = [run for run in runs if isinstance(run, pa.Table)]
+        if not rows and not tables:
+            raise SchemaError("the stream has no row to learn its columns from: give an Arrow table with a schema")
+        found = [pa.Table.from_pylist(rows).schema] if rows else []
+        arrow = normal_schema(pa.unify_schemas(found + [t.schema for t in tables], promote_options="permissive"))
+        parts: list[Item] = []
+        for run in runs:
+            if isinstance(run, Punctuation):
+                parts.append(run)
+            else:
+                table = pa.Table.from_pylist(run, schema=arrow) if isinstance(run, list) else normalise(run, arrow)
+                parts.extend(table.to_batches())
+        return cls(SourceSchema.of(arrow, time=time), arrow, tuple(parts))
+
+    @property
+    def has_punctuation(self) -> bool:
+        """Whether the data carries promises of its own."""
+        return any(isinstance(p, Punctuation) for p in self.parts)
+
+    def items(self, *, attribute: str | None = None) -> Iterator[Item]:
+        """Batches and punctuation in arrival order."""
+        del attribute  # punctuation objects already name theirs
+        return iter(self.parts)
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        return pa.Table.from_batches([p for p in self.parts if isinstance(p, pa.RecordBatch)], schema=self.arrow)
+
+
+LocalStream: TypeAlias = FileStream | MemoryStream
+
+
+def is_dataframe(value: Any) -> bool:
+    """Whether a value is a Spark DataFrame, classic or Connect, without importing Spark."""
+    return any(c.__module__.startswith("pyspark.sql") and c.__name__ == "DataFrame" for c in type(value).__mro__)
+
+
+def local_stream(value: Any, *, time: str | None = None) -> LocalStream:
+    """Anything but a Spark DataFrame as a stream an engine can read."""
+    if isinstance(value, FileStream | MemoryStream):
+        return value
+    if isinstance(value, str | Path):
+        return FileStream.open(value, time=time)
+    if isinstance(value, pa.Table):
+        return MemoryStream.of_table(value, time)
+    if type(value).__module__.startswith("pandas"):
+        return MemoryStream.of_table(pa.Table.from_pandas(value, preserve_index=False), time)
+    if isinstance(value, Iterable):
+        return MemoryStream.of_items(value, time)
+    raise SchemaError(
+        f"a stream cannot be a {type(value).__name__}: give a path, an Arrow or pandas table, rows, or a DataFrame"
+    )
+
+
+def catalog_of(streams: Mapping[str, LocalStream]) -> Catalog:
+    """The schemas by name."""
+    return Catalog({name: stream.schema for name, stream in streams.items()})
+
+
+def timeline_of(streams: Mapping[str, LocalStream], attribute: str | None = None) -> Timeline:
+    """Everything as single arrivals, one stream after the other, for the oracle."""
+    arrivals: Timeline = []
+    for name, stream in streams.items():
+        for item in stream.items(attribute=_known(stream, attribute)):
+            if isinstance(item, Punctuation):
+                arrivals.append(Arrival(name, item))
+            else:
+                arrivals.extend(Arrival(name, row) for row in item.to_pylist())
+    return arrivals
+
+
+def _known(stream: LocalStream, attribute: str | None) -> str | None:
+    return attribute if attribute is not None and attribute in stream.schema.columns else None

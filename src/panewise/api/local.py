@@ -1,0 +1,86 @@
+"""Run a plan in process, on the embedded engine or the oracle, with results as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from panewise.api.inputs import LocalStream, timeline_of
+from panewise.api.results import Results
+from panewise.core.errors import PlanError
+from panewise.engines.embedded import EmbeddedQuery, run_embedded
+from panewise.engines.oracle.engine import Oracle, run_oracle
+from panewise.files.reader import Item
+from panewise.plan.nodes import Node, WindowAggregate
+
+OnItem = Callable[[str, Item], None]
+
+
+@dataclass
+class LocalRun:
+    """A run that yields tables of results and then knows what happened."""
+
+    tables: Iterator[pa.Table]
+    finish: Callable[[], tuple[pa.Table, dict[str, Any]]]
+    """The late rows and the counters, once the tables are used up."""
+    empty: pa.Table = field(default_factory=lambda: pa.table({}))
+    """The result columns, for a run without results."""
+
+    def collect(self) -> Results:
+        """Everything at once."""
+        tables = list(self.tables)
+        late, status = self.finish()
+        return Results(pa.concat_tables(tables) if tables else self.empty, late, status)
+
+
+def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
+              progress: str | Mapping[str, str] = "source", checkpoint: str | Path | None = None,
+              on_item: OnItem | None = None) -> LocalRun:
+    """Start a run; ``on_item`` sees everything that is read, for a progress display."""
+    if engine == "oracle":
+        return _on_oracle(plan, streams, late, progress)
+    query = EmbeddedQuery(plan, late=late, progress=progress)
+    attribute = windowing_attribute(plan)
+    inputs = {n: _watched(n, streams[n].items(attribute=_of(streams[n], attribute)), on_item)
+              for n in query.streams if n in streams}
+    tables = run_embedded(plan, inputs, query=query, checkpoint=checkpoint)
+    empty = EmbeddedQuery(plan, late=late, progress=progress).finish()
+    return LocalRun(tables, lambda: (query.late_rows, query.status()), empty)
+
+
+def windowing_attribute(plan: Node) -> str | None:
+    """The attribute whose bounds close the plan's windows."""
+    for node in plan.walk():
+        if isinstance(node, WindowAggregate):
+            return node.window.attribute
+    return None
+
+
+def _of(stream: LocalStream, attribute: str | None) -> str | None:
+    return attribute if attribute in stream.schema.columns else None
+
+
+def _watched(name: str, items: Iterator[Item], on_item: OnItem | None) -> Iterator[Item]:
+    for item in items:
+        yield item
+        if on_item is not None:
+            on_item(name, item)
+
+
+def _on_oracle(plan: Node, streams: Mapping[str, LocalStream], late: str,
+               progress: str | Mapping[str, str]) -> LocalRun:
+    if not isinstance(progress, str):
+        policies = set(progress.values())
+        if len(policies) > 1:
+            raise PlanError("the oracle takes one progress policy for all streams")
+        progress = policies.pop() if policies else "source"
+    timeline = timeline_of(streams, windowing_attribute(plan))
+    table = run_oracle(plan, timeline, late=late, progress=progress)
+    late_rows = Oracle(plan, timeline, late=late, progress=progress).late_rows()
+    rows = sum(arrival.is_row for arrival in timeline)
+    status = {"rows": rows, "late": len(late_rows)}
+    return LocalRun(iter([table]), lambda: (pa.Table.from_pylist(late_rows), status), table.slice(0, 0))

@@ -1,0 +1,102 @@
+"""``sql``: one query text over whatever the user has, on the engine that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from panewise.api.inputs import LocalStream, is_dataframe, local_stream
+from panewise.api.local import run_local
+from panewise.core.errors import PlanError
+from panewise.core.schema import Catalog, SourceSchema
+from panewise.engines.embedded import EmbeddedQuery
+from panewise.plan.nodes import Node
+from panewise.planner.explain import Format
+from panewise.planner.explain import explain as explain_plan
+from panewise.planner.legality import check_legal
+from panewise.sql import parse
+
+ENGINES = ("spark", "embedded", "oracle")
+
+
+def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | None = None, late: str = "drop",
+        progress: str | Mapping[str, str] = "source", time: str | None = None, **streams: Any) -> Any:
+    """Run a query; keyword arguments name its streams.
+
+    Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
+    else (paths, Arrow or pandas tables, rows with punctuation) runs in process and gives :class:`Results`.
+
+    >>> rows = [{"k": "a", "ts": 1}, {"k": "a", "ts": 7}, {"k": "b", "ts": 3}]
+    >>> results = sql("SELECT k, count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s GROUP BY k", s=rows)
+    >>> sorted((row["k"], row["n"]) for row in results)
+    [('a', 2), ('b', 1)]
+    """
+    if any(is_dataframe(stream) for stream in streams.values()):
+        return _on_spark(text, engine, params, late, progress, time, streams)
+    if engine == "spark":
+        raise PlanError("engine='spark' needs DataFrames: read the data with Spark, or leave the engine to panewise")
+    local = {name: local_stream(value, time=time) for name, value in streams.items()}
+    plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
+    return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress)
+
+
+def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
+             progress: str | Mapping[str, str] = "source") -> Any:
+    """A plan over local streams on an engine without a JVM."""
+    if engine not in ENGINES:
+        raise PlanError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
+    return run_local(plan, streams, engine=engine, late=late, progress=progress).collect()
+
+
+def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mapping[str, object] | None = None) -> Node:
+    """The checked logical plan of a query text; without schemas every name is taken for a column."""
+    plan = parse(text, Catalog.anything() if schemas is None else Catalog(schemas), params)
+    check_legal(plan)
+    return plan
+
+
+def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
+               progress: str | Mapping[str, str] = "source", **schemas: pa.Schema) -> EmbeddedQuery:
+    """A query to push rows and punctuation into by hand; keyword arguments give the streams' Arrow schemas.
+
+    >>> query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s=pa.schema({"ts": pa.int64()}))
+    >>> query.push("s", [{"ts": 3}, {"ts": 12}]).num_rows
+    0
+    >>> query.finish().column("n").to_pylist()
+    [1, 1]
+    """
+    plan = plan_of(text, {name: SourceSchema.of(schema) for name, schema in schemas.items()}, params)
+    return EmbeddedQuery(plan, late=late, progress=progress, events=True)
+
+
+def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,
+            **streams: Any) -> str:
+    """The plan of a query with update patterns, windows and progress, as text, SVG or HTML.
+
+    >>> print(explain("SELECT count(*) [RANGE 10 s, SLIDE 5 s, WA ts] AS n FROM s").splitlines()[0])
+    MON ── WindowAggregate: count(*) AS n
+    """
+    return explain_plan(plan_of(text, _schemas(streams, time) if streams else None, params), format)
+
+
+def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSchema]:
+    if any(is_dataframe(stream) for stream in streams.values()):
+        from panewise.engines.spark import source_schema
+
+        return {name: source_schema(df, time=time) for name, df in streams.items()}
+    return {name: local_stream(value, time=time).schema for name, value in streams.items()}
+
+
+def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
+              progress: str | Mapping[str, str], time: str | None, streams: Mapping[str, Any]) -> Any:
+    if engine not in {None, "spark"}:
+        raise PlanError(f"DataFrames run on Spark; engine={engine!r} takes paths, tables or rows")
+    others = [name for name, stream in streams.items() if not is_dataframe(stream)]
+    if others:
+        raise PlanError(f"{others[0]!r} is no DataFrame but other streams are: give all of one kind")
+    from panewise.engines.spark import run, source_schema
+
+    plan = plan_of(text, {name: source_schema(df, time=time) for name, df in streams.items()}, params)
+    return run(plan, streams, late=late, progress=progress)

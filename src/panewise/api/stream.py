@@ -1,0 +1,111 @@
+"""``stream(...)``: window queries as a few method calls, for those who would rather not write SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from panewise.api.inputs import is_dataframe, local_stream
+from panewise.api.query import plan_of, run_plan
+from panewise.core.errors import PlanError
+from panewise.core.scalar import Scalar
+from panewise.core.schema import SourceSchema
+from panewise.core.time import Quantity
+from panewise.plan.nodes import Node, WindowClause
+from panewise.planner.explain import explain
+from panewise.windows import SlidingWindow
+
+Amount = str | int | timedelta
+NAME = "stream"
+
+
+def quoted(name: str) -> str:
+    """A column name as the language takes it, whatever characters it has."""
+    return Scalar.column(name).sql
+
+
+def stream(source: Any, *, time: str | None = None, late: str = "drop", progress: str = "source",
+           engine: str | None = None) -> Stream:
+    """Begin a query over a DataFrame, a path, a table or rows.
+
+    >>> rows = [{"k": "a", "v": 2, "ts": 1}, {"k": "a", "v": 5, "ts": 7}, {"k": "b", "v": 1, "ts": 3}]
+    >>> query = stream(rows, time="ts").where("v > 1").window(range=10, slide=5).group_by("k")
+    >>> for row in query.agg(n="count(*)", spread="max(v) - min(v)"):
+    ...     print(row["k"], row["window"], row["n"], row["spread"])
+    a {'start': -5, 'end': 5} 1 0
+    a {'start': 0, 'end': 10} 2 3
+    a {'start': 5, 'end': 15} 1 0
+    """
+    if is_dataframe(source):
+        from panewise.engines.spark import source_schema
+
+        return Stream(source, source_schema(source, time=time), None, late=late, progress=progress, engine=engine)
+    local = local_stream(source, time=time)
+    return Stream(local, local.schema, None, late=late, progress=progress, engine=engine)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A query in the making; every method gives a new one."""
+
+    source: Any
+    schema: SourceSchema
+    clause: WindowClause | None
+    filters: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
+    """Output name and Spark SQL of every key."""
+    late: str = "drop"
+    progress: str = "source"
+    engine: str | None = None
+
+    def where(self, predicate: str) -> Stream:
+        """Keep the rows for which a Spark SQL condition is true."""
+        return replace(self, filters=(*self.filters, predicate))
+
+    def window(self, *, range: Amount, slide: Amount | None = None, on: str | None = None, origin: Any = None,
+               lag: Amount | None = None) -> Stream:
+        """Windows of ``range`` every ``slide`` (default: tumbling) on a column (default: the time column)."""
+        on = on or self.schema.time
+        if on is None:
+            raise PlanError("say which column orders the stream: stream(..., time='ts') or window(..., on='ts')")
+        kind = self.schema.ordinal_kind(on)
+        reach = kind.amount(Quantity.parse(range))
+        step = reach if slide is None else kind.amount(Quantity.parse(slide))
+        spec = SlidingWindow(reach, step, 0 if origin is None else kind.parse(origin),
+                             0 if lag is None else kind.amount(Quantity.parse(lag)))
+        return replace(self, clause=WindowClause(spec, on, kind))
+
+    def group_by(self, *columns: str, **named: str) -> Stream:
+        """One result per value of these columns; keywords name computed ones (``hour="hour(ts)"``)."""
+        return replace(self, keys=(*self.keys, *((c, quoted(c)) for c in columns), *named.items()))
+
+    def plan(self, **aggregates: str) -> Node:
+        """The logical plan for these aggregates (``top="max(price)"``), not run."""
+        if self.clause is None:
+            raise PlanError("say which windows: .window(range='10 min', slide='1 min')")
+        if not aggregates:
+            raise PlanError("say what to compute: .agg(n='count(*)', top='max(price)')")
+        items = [f"{key} AS {quoted(name)}" for name, key in self.keys]
+        items += [f"{text} AS {quoted(name)}" for name, text in aggregates.items()]
+        where = " AND ".join(f"({predicate})" for predicate in self.filters)
+        group_by = ", ".join(key for _, key in self.keys)
+        text = f"SELECT {', '.join(items)} FROM {NAME} [:window]"
+        text += f" WHERE {where}" if where else ""
+        text += f" GROUP BY {group_by}" if group_by else ""
+        return plan_of(text, {NAME: self.schema}, {"window": self.clause})
+
+    def agg(self, **aggregates: str) -> Any:
+        """Run it: a DataFrame for a DataFrame, :class:`Results` for everything else."""
+        plan = self.plan(**aggregates)
+        if is_dataframe(self.source):
+            from panewise.engines.spark import run
+
+            return run(plan, {NAME: self.source}, late=self.late, progress=self.progress)
+        streams: Mapping[str, Any] = {NAME: self.source}
+        return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress)
+
+    def explain(self, **aggregates: str) -> str:
+        """The plan for these aggregates as text."""
+        return explain(self.plan(**aggregates))

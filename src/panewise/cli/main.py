@@ -1,0 +1,62 @@
+"""The ``panewise`` command: reads arguments, hands over to one function per sub-command, turns errors into messages."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from panewise.cli import demo, explain, generate, run
+from panewise.cli.terminal import errors
+from panewise.core.errors import PanewiseError
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All sub-commands with their options."""
+    parser = argparse.ArgumentParser(
+        prog="panewise",
+        description="Window queries over data streams: every window kind, any disorder, one answer, on Spark.",
+    )
+    parser.add_argument("--version", action="version", version=f"panewise {version('panewise')}")
+    parser.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for module in (run, explain, generate, demo):
+        module.add_command(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0, 2 for a mistake of the user's, 130 when interrupted."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    try:
+        result: int = options.command(options) or 0
+    except PanewiseError as error:
+        if options.debug:
+            traceback.print_exc()
+        errors.print(f"[bold red]error:[/] {_escaped(str(error))}", highlight=False, soft_wrap=True)
+        for note in getattr(error, "__notes__", ()):
+            errors.print(f"[bold]note:[/] {_escaped(note)}", highlight=False, soft_wrap=True)
+        return USER_ERROR
+    except KeyboardInterrupt:
+        errors.print("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        sys.stderr.close()
+        return 0
+    return result
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
