@@ -75,6 +75,8 @@ def compile_plan(plan: Node) -> Pipeline:
         node = node.input
     melds: list[Meld] = []
     paths = _paths(node.input, node.window.attribute, melds)
+    if node.window.predicate is not None:  # rows that fail it are in no window
+        paths = [path.then(Select(node.window.predicate)) for path in paths]
     return Pipeline(node, tuple(paths), tuple(melds), tuple(reversed(above)))
 
 

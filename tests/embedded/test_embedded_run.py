@@ -1,0 +1,158 @@
+"""Whole runs: inputs take turns, and a killed run goes on from its checkpoint as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedded.plans import aggregate, bag, call, source
+from panewise.core.errors import CheckpointError, PlanError
+from panewise.engines.embedded import EmbeddedQuery, run_embedded
+from panewise.engines.embedded.checkpoint import STATE_FILE, CheckpointDirectory
+from panewise.plan.nodes import Union
+from panewise.progress.punctuation import Punctuation
+from panewise.windows.sliding import SlidingWindow
+
+CALLS = (call("n", "count"), call("s", "sum", "v"), call("f", "first", "v"))
+PLAN = aggregate(source(), SlidingWindow(20, 7), calls=CALLS)
+Item = pa.RecordBatch | Punctuation
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+def disordered(rows: int = 200, seed: int = 5) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    ts = np.arange(rows) + rng.integers(-6, 7, rows)
+    return pa.table({"ts": ts, "k": rng.choice(["a", "b", "c"], rows), "g": np.zeros(rows, np.int64),
+                     "v": rng.integers(0, 50, rows).astype(float)})
+
+
+def cut(table: pa.Table, sizes: list[int]) -> Iterator[Item]:
+    """Batches of these sizes in turn, with punctuation at fixed rows, wherever the batches end."""
+    at, turn = 0, 0
+    while at < table.num_rows:
+        stop = min(at + sizes[turn % len(sizes)], (at // 20 + 1) * 20, table.num_rows)
+        yield table.slice(at, stop - at).combine_chunks().to_batches()[0]
+        if stop % 20 == 0:
+            yield Punctuation.below("ts", stop - 6)
+        at, turn = stop, turn + 1
+
+
+def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
+    for i, item in enumerate(items):
+        if i == count:
+            raise KilledError
+        yield item
+
+
+def run_until_killed(directory: Path, items: Iterator[Item], every: int) -> list[dict[str, Any]]:
+    """The rows that were out when the last checkpoint was written: a sink would have kept exactly these."""
+    out: list[dict[str, Any]] = []
+    kept = 0
+    state = directory / STATE_FILE
+    before = state.read_bytes() if state.exists() else b""
+    try:
+        for table in run_embedded(PLAN, {"s": items}, checkpoint=directory, checkpoint_rows=every):
+            now = state.read_bytes() if state.exists() else b""
+            if now != before:  # written after what was out before this table
+                before, kept = now, len(out)
+            out += table.to_pylist()
+    except KilledError:
+        now = state.read_bytes() if state.exists() else b""
+        return out[: len(out) if now != before else kept]
+    return out
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 20), st.lists(st.integers(1, 30), min_size=1, max_size=3),
+       st.lists(st.integers(1, 30), min_size=1, max_size=3), st.sampled_from([1, 15, 60]))
+def test_a_killed_run_continues_exactly_even_when_the_input_is_cut_differently(
+        tmp_path_factory: pytest.TempPathFactory, kill: int, sizes: list[int], other: list[int], every: int) -> None:
+    directory = tmp_path_factory.mktemp("checkpoint")
+    table = disordered(120)
+    expected = [r for t in run_embedded(PLAN, {"s": cut(table, [50])}) for r in t.to_pylist()]
+    first = run_until_killed(directory, killed_after(cut(table, sizes), kill), every)
+    rest = [r for t in run_embedded(PLAN, {"s": cut(table, other)}, checkpoint=directory) for r in t.to_pylist()]
+    assert bag(first + rest) == bag(expected)
+    again = list(run_embedded(PLAN, {"s": cut(table, other)}, checkpoint=directory))
+    assert again == [], "a finished run has nothing left to say"
+
+
+def test_two_inputs_take_turns_and_continue_from_their_own_positions(tmp_path: Path) -> None:
+    plan = aggregate(Union((source("s"), source("t"))), SlidingWindow(20, 7), calls=(call("n", "count"),))
+
+    def inputs() -> dict[str, Iterator[Item]]:
+        return {"s": cut(disordered(100), [9]), "t": cut(disordered(60, seed=6), [13])}
+
+    expected = [r for t in run_embedded(plan, inputs()) for r in t.to_pylist()]
+    broken = inputs() | {"t": killed_after(cut(disordered(60, seed=6), [13]), 4)}
+    out: list[dict[str, Any]] = []
+    before = run_embedded(plan, broken, checkpoint=tmp_path, checkpoint_rows=1)
+    with pytest.raises(KilledError):
+        out.extend(row for table in before for row in table.to_pylist())
+    for table in run_embedded(plan, inputs(), checkpoint=tmp_path):
+        out += table.to_pylist()
+    assert bag(out) == bag(expected)
+
+
+def test_a_checkpoint_of_another_query_is_refused(tmp_path: Path) -> None:
+    list(run_embedded(PLAN, {"s": cut(disordered(40), [10])}, checkpoint=tmp_path))
+    other = aggregate(source(), SlidingWindow(20, 5))
+    with pytest.raises(CheckpointError, match="another query"):
+        list(run_embedded(other, {"s": []}, checkpoint=tmp_path))
+    with pytest.raises(CheckpointError, match="late policy"):
+        list(run_embedded(PLAN, {"s": []}, late="side", checkpoint=tmp_path))
+    with pytest.raises(CheckpointError, match="policy"):
+        list(run_embedded(PLAN, {"s": []}, progress="ordered", checkpoint=tmp_path))
+
+
+def test_an_input_shorter_than_the_checkpoint_is_refused(tmp_path: Path) -> None:
+    list(run_embedded(PLAN, {"s": cut(disordered(40), [10])}, checkpoint=tmp_path))
+    with pytest.raises(CheckpointError, match="fewer rows"):
+        list(run_embedded(PLAN, {"s": cut(disordered(20), [10])}, checkpoint=tmp_path))
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"junk"])
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, damage: Any) -> None:
+    list(run_embedded(PLAN, {"s": cut(disordered(40), [10])}, checkpoint=tmp_path))
+    state = tmp_path / STATE_FILE
+    state.write_bytes(damage(state.read_bytes()))
+    with pytest.raises(CheckpointError):
+        list(run_embedded(PLAN, {"s": cut(disordered(40), [10])}, checkpoint=tmp_path))
+
+
+def test_a_write_that_was_cut_short_leaves_the_older_checkpoint(tmp_path: Path) -> None:
+    directory = CheckpointDirectory(tmp_path)
+    directory.save(b"old")
+    (tmp_path / f"{STATE_FILE}.tmp").write_bytes(b"half of the ne")
+    assert directory.load() == b"old"
+    directory.save(b"new")
+    assert directory.load() == b"new"
+    assert [p.name for p in tmp_path.iterdir()] == [STATE_FILE]
+
+
+def test_a_checkpoint_directory_that_cannot_be_made_is_an_error_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="cannot be a checkpoint directory"):
+        CheckpointDirectory(tmp_path / "file" / "sub")
+
+
+def test_a_missing_input_is_refused_before_anything_runs() -> None:
+    with pytest.raises(PlanError, match="no input for the stream 's'"):
+        run_embedded(PLAN, {})
+
+
+def test_the_query_can_be_watched_while_it_runs() -> None:
+    query = EmbeddedQuery(PLAN)
+    seen = [query.status()["rows"] for _ in run_embedded(PLAN, {"s": cut(disordered(), [20])}, query=query)]
+    assert seen == sorted(seen)
+    assert query.status()["rows"] == 200
