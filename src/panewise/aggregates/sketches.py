@@ -285,7 +285,7 @@ def _empty_kll(size: int) -> bytes:
 
 
 def _hashable(value: Any) -> int | float | str:
-    """What the library hashes; values that count as equal must agree."""
+    """What the library hashes; values that count as equal must agree. It ignores an empty text, so none is."""
     if isinstance(value, Decimal):
         whole = value == value.to_integral_value() and abs(value) < 1 << 63
         return int(value) if whole else str(value.normalize())
@@ -293,7 +293,7 @@ def _hashable(value: Any) -> int | float | str:
         return value + 0.0 if number(value) else nan
     if isinstance(value, int):
         return int(value) if abs(value) < 1 << 63 else str(value)
-    return value if isinstance(value, str) else value.hex() if isinstance(value, bytes) else str(value)
+    return f"={value.hex() if isinstance(value, bytes) else value}"
 
 
 # Percentile sketches hold numbers as doubles, dates as days and timestamps as microseconds, whatever the column's unit.
