@@ -16,7 +16,7 @@ from panewise.engines.oracle.expressions import Expressions
 from panewise.engines.oracle.late import Guard, kind_of
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup
-from panewise.plan.nodes import Node, Source
+from panewise.plan.nodes import Lifetime, Node, Source
 from panewise.progress.timeline import Timeline
 from panewise.windows.base import WindowSpec
 
@@ -112,15 +112,13 @@ class Definition:
         """The place after the last item: the end of the input."""
         return len(self.timeline)
 
-    @property
-    def start_of_query(self) -> int:
-        """When the query was registered: as told, else at the first row of the timeline."""
-        if self.registered_at is not None:
-            return self.registered_at
-        return min((t.ts for s in self._sources() for t in self.stream(s)), default=0)
-
-    def _sources(self) -> list[Source]:
-        return [n for n in self._kept if isinstance(n, Source)]
+    def stop(self, node: Lifetime) -> int:
+        """When a query with a lifetime ends, counted from its registration, else from its first row."""
+        start = self.registered_at
+        if start is None:
+            sources = [below for below in node.walk() if isinstance(below, Source)]
+            start = min((t.ts for source in sources for t in self.stream(source)), default=0)
+        return start + node.amount
 
 
 def time_kind(node: Node) -> OrdinalKind:

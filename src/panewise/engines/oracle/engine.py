@@ -12,7 +12,7 @@ from panewise.engines.oracle import changes, windows
 from panewise.engines.oracle.changes import Change, Form
 from panewise.engines.oracle.definition import Definition, time_kind
 from panewise.engines.oracle.tables import TableChange
-from panewise.engines.oracle.tuples import Tup, sortable, sorted_rows
+from panewise.engines.oracle.tuples import sorted_rows
 from panewise.engines.oracle.windows import Closing
 from panewise.plan.nodes import Node, WindowAggregate
 from panewise.progress.timeline import Timeline
@@ -60,7 +60,7 @@ class Oracle:
         if form is Form.STREAM:
             rows = self._definition.stream(self.plan)
             if any(isinstance(node, WindowAggregate) for node in self.plan.walk()):
-                rows = sorted(rows, key=_by_window)
+                rows = sorted(rows, key=lambda t: t.order[1:])  # without the place that closed the window
             return [dict(t.values) for t in rows]
         if form is Form.EVENTS:
             return [self._dated(t.values, t.ts) for t in self._definition.stream(self.plan)]
@@ -121,7 +121,3 @@ def run_oracle(plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[
     if not rows:
         return pa.table({name: pa.nulls(0) for name in plan.columns})
     return pa.Table.from_pylist(rows)
-
-
-def _by_window(row: Tup) -> tuple[int, list[tuple[Any, ...]]]:
-    return row.ts, [sortable(v) for v in row.values.values()]

@@ -54,8 +54,7 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
         case WindowAggregate():
             return windows.results(d, node)
         case Lifetime():
-            stop = d.start_of_query + node.amount
-            return [t for t in d.stream(node.input, guard) if t.ts < stop]
+            return [t for t in d.stream(node.input, guard) if t.ts < d.stop(node)]
         case RelationToStream() if node.kind is not RelationToStreamKind.WSTREAM:
             return streams.emitted(d, node)
         case _:

@@ -42,8 +42,7 @@ def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
         case RelationToStream():
             return streams.instants_of(d, node, refreshes)
         case Lifetime():
-            stop = d.start_of_query + node.amount
-            return {t for t in d.instants(node.input, refreshes=refreshes) if t < stop}
+            return {t for t in d.instants(node.input, refreshes=refreshes) if t < d.stop(node)}
         case _:
             return {t for below in node.inputs for t in d.instants(below, refreshes=refreshes)}
 

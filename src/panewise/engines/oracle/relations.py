@@ -75,7 +75,7 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
         case Distinct():
             return _distinct(d, node, tau, external)
         case Lifetime():
-            return below[0] if tau < d.start_of_query + node.amount else []
+            return below[0] if tau < d.stop(node) else []
         case Filter() | Project() | Qualify():
             return operators.each_row(d, node, below[0])
         case Union():

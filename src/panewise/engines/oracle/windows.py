@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def results(d: Definition, node: WindowAggregate) -> list[Tup]:
-    """All results, in the order in which their windows close."""
-    found: list[Tup] = []
+    """All results in the order in which their windows close, of those that close together by id, then by group.
+
+    ``order`` holds the place that closed the window, then the rank by id and group, which no disorder changes.
+    """
+    found: list[tuple[int, Tup]] = []
     for part in _partitions(node, counted_rows(d, node)):
         progress = Progress(d, node, part)
         rows = as_rows(node, part)
@@ -33,10 +36,10 @@ def results(d: Definition, node: WindowAggregate) -> list[Tup]:
                 values = {**key, node.window_column: _name(node, wid, rows),
                           **grouping.aggregates(d, node.aggregates, group)}
                 place = progress.closed_at(wid, key, rows)
-                found.append(Tup(values, _instant(node, wid, rows, group), ("window", wid, value_of(key), part[0].key),
-                                 (place,)))
-    found.sort(key=lambda t: (t.order, t.ts, [sortable(v) for v in t.values.values()]))
-    return [replace(t, order=(*t.order, i)) for i, t in enumerate(found)]
+                identity = ("window", wid, value_of(key), part[0].key)
+                found.append((wid, Tup(values, _instant(node, wid, rows, group), identity, (place,))))
+    found.sort(key=lambda result: (result[0], [sortable(v) for v in result[1].values.values()]))
+    return sorted((replace(t, order=(*t.order, rank)) for rank, (_, t) in enumerate(found)), key=lambda t: t.order)
 
 
 def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
