@@ -76,7 +76,7 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     """The plan of a query with update patterns, windows and progress, as text, SVG or HTML.
 
     >>> print(explain("SELECT count(*) [RANGE 10 s, SLIDE 5 s, WA ts] AS n FROM s").splitlines()[0])
-    MON ── WindowAggregate: count(*) AS n
+    MON ── WindowAggregate: count(*) AS n [range 10s, slide 5s on ts]
     """
     return explain_plan(plan_of(text, _schemas(streams, time) if streams else None, params), format)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,6 +33,8 @@ class FileStream:
     """The columns as they leave: times in microseconds UTC."""
     stored: pa.Schema
     """The columns as the files have them."""
+    path: Path
+    """As it was given: a file or a directory."""
 
     @classmethod
     def open(cls, path: str | Path, *, time: str | None = None) -> FileStream:
@@ -41,7 +43,11 @@ class FileStream:
         kind = format_of(files[0])
         stored = _schema(files, kind)
         arrow = normal_schema(stored)
-        return cls(tuple(files), kind, SourceSchema.of(arrow, time=time), arrow, stored)
+        return cls(tuple(files), kind, SourceSchema.of(arrow, time=time), arrow, stored, Path(path))
+
+    def only(self, path: Path) -> FileStream:
+        """One of the files as a stream of its own, with the columns of all."""
+        return replace(self, files=(path,), path=path)
 
     @property
     def has_punctuation(self) -> bool:

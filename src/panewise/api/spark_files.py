@@ -1,0 +1,223 @@
+"""Run a plan over streams in files on Spark: a batch job when the files say all, a resumable stream otherwise.
+
+A stream's results are kept beside Spark's checkpoint, one file per micro-batch under its number, so a batch that Spark
+repeats after a failure replaces its own results and a restarted run ends with exactly the rows of an undisturbed one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from panewise.api.local import LocalRun, windowing_attribute
+from panewise.core.errors import CheckpointError
+from panewise.engines.spark.engine import run_batch, run_streaming
+from panewise.engines.spark.failures import plain_errors, translate
+from panewise.engines.spark.session import session
+from panewise.engines.spark.sources import read_batch, read_stream
+from panewise.engines.spark.streaming import LATE_METRIC
+from panewise.engines.spark.types import spark_type
+from panewise.engines.spark.wire import LATE_COLUMN
+from panewise.files.formats import Format
+from panewise.files.reader import FileStream
+from panewise.plan.nodes import Node
+from panewise.progress.late import LatePolicy
+
+POLL_SECONDS = 0.2
+KEPT_PROGRESS = 100_000
+
+
+class Watcher(Protocol):
+    """Who wants to know how far a run is."""
+
+    def say(self, text: str) -> None:
+        """What is going on now."""
+
+    def advance(self, rows: int, watermark: str = "") -> None:
+        """So many rows were read in all."""
+
+
+def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "drop",
+              progress: str | None = None, checkpoint: str | Path | None = None,
+              watch: Watcher | None = None) -> LocalRun:
+    """Start a run.
+
+    It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
+    data, or late rows to be treated in a special way.
+    """
+    used = {node.name for node in plan.walk() if hasattr(node, "name") and node.name in streams}
+    streams = {name: stream for name, stream in streams.items() if name in used}
+    settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS}
+    spark = session(master, **settings)
+    needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value
+    if checkpoint is None and not needs_order and not any(s.has_punctuation for s in streams.values()):
+        return _batch(spark, plan, streams, watch)
+    return _stream(spark, plan, streams, late, progress or "source", checkpoint, watch)
+
+
+# -- batch -----------------------------------------------------------------------------------------------------------
+
+
+def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], watch: Watcher | None) -> LocalRun:
+    frames = {name: _frame(spark, stream) for name, stream in streams.items()}
+    with plain_errors():
+        results = run_batch(plan, frames)
+
+    def tables() -> Iterator[pa.Table]:
+        if watch is not None:
+            watch.say("aggregating panes on Spark")
+        with plain_errors():
+            yield results.toArrow()
+
+    empty = _empty(results)
+    return LocalRun(tables(), lambda: (None, {"rows": sum(_rows(s) for s in streams.values())}), empty)
+
+
+def _frame(spark: SparkSession, stream: FileStream) -> DataFrame:
+    """Parquet by Spark's own reader; text by ours, which refuses what does not fit instead of making it null."""
+    if stream.format is not Format.PARQUET:
+        return read_batch(spark, stream.path, time=stream.schema.time)
+    frame = spark.read.parquet(*(str(f.absolute()) for f in stream.files))
+    return frame.select(*(F.col(f"`{f.name}`").cast(spark_type(f.type)).alias(f.name) for f in stream.arrow))
+
+
+def _rows(stream: FileStream) -> int:
+    if stream.format is Format.PARQUET:
+        import pyarrow.parquet as pq
+
+        return sum(pq.read_metadata(f).num_rows for f in stream.files)
+    return 0
+
+
+def _empty(frame: DataFrame) -> pa.Table:
+    return frame.limit(0).toArrow() if not frame.isStreaming else pa.table({})
+
+
+# -- streaming -------------------------------------------------------------------------------------------------------
+
+
+def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], late: str, progress: str,
+            checkpoint: str | Path | None, watch: Watcher | None) -> LocalRun:
+    passing = checkpoint is None
+    home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
+    parts = ResultParts(home, plan, late, progress)
+    attribute = windowing_attribute(plan)
+    with plain_errors():
+        frames = {
+            name: read_stream(spark, s.path, time=attribute if attribute in s.schema.columns else s.schema.time,
+                              progress=progress)
+            for name, s in streams.items()
+        }
+        results = run_streaming(plan, frames, late=late)
+    schema = spark.createDataFrame([], results.schema).toArrow().schema
+    told: dict[str, Any] = {"rows": 0, "late": 0}
+    late_rows: list[dict[str, Any]] = []
+
+    def tables() -> Iterator[pa.Table]:
+        fresh: SimpleQueue[int] = SimpleQueue()
+        for number in parts.committed():
+            yield _without_late(parts.read(number), late_rows)
+
+        def commit(batch: DataFrame, number: int) -> None:
+            parts.write(number, batch.toArrow())
+            fresh.put(number)
+
+        query = (results.writeStream.outputMode("append").foreachBatch(commit)
+                 .option("checkpointLocation", str(home / "spark")).trigger(availableNow=True).start())
+        seen = set(parts.committed())
+        try:
+            while query.isActive or not fresh.empty():
+                told.update(_counters(query))
+                if watch is not None:
+                    watch.say("streaming on Spark")
+                    watch.advance(told["rows"])
+                try:
+                    number = fresh.get(timeout=POLL_SECONDS)
+                except Empty:
+                    continue
+                if number not in seen:
+                    seen.add(number)
+                    yield _without_late(parts.read(number), late_rows)
+            failure = query.exception()
+            if failure is not None:
+                raise translate(failure) or failure
+            told.update(_counters(query))
+        finally:
+            query.stop()
+            if passing:
+                shutil.rmtree(home, ignore_errors=True)
+
+    def finish() -> tuple[pa.Table | None, dict[str, Any]]:
+        return (pa.Table.from_pylist(late_rows) if late_rows else None), told
+
+    return LocalRun(tables(), finish, _without_late(schema.empty_table(), []))
+
+
+def _counters(query: Any) -> dict[str, int]:
+    rows = late = 0
+    for report in query.recentProgress:
+        rows += report["numInputRows"]
+        metric = report["observedMetrics"].get(LATE_METRIC)
+        late += (metric["late_rows"] or 0) if metric else 0
+    return {"rows": rows, "late": late}
+
+
+def _without_late(table: pa.Table, late_rows: list[dict[str, Any]]) -> pa.Table:
+    """Split off the late rows, which travel beside the results as JSON."""
+    if LATE_COLUMN not in table.column_names:
+        return table
+    column = table.column(LATE_COLUMN)
+    late_rows.extend(json.loads(text) for text in column.to_pylist() if text is not None)
+    return table.filter(pc.is_null(column)).drop_columns([LATE_COLUMN])
+
+
+class ResultParts:
+    """The results of every finished micro-batch under its number, and which query they belong to."""
+
+    def __init__(self, home: Path, plan: Node, late: str, progress: str) -> None:
+        self._folder = home / "results"
+        described = json.dumps({"plan": repr(plan), "late": late, "progress": progress})
+        mark = {"query": hashlib.sha256(described.encode()).hexdigest()[:16], "format": 1}
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            label = home / "query.json"
+            if not label.exists():
+                label.write_text(json.dumps(mark))
+            elif json.loads(label.read_text()) != mark:
+                raise CheckpointError(f"{home}: this checkpoint belongs to another query, policy or set of columns; "
+                                      "use a directory of its own")
+        except (OSError, ValueError) as error:
+            if isinstance(error, CheckpointError):
+                raise
+            raise CheckpointError(f"{home}: cannot be used as a checkpoint: {error}") from error
+
+    def write(self, number: int, table: pa.Table) -> None:
+        """Replace the results of a micro-batch; a reader sees all of it or nothing."""
+        path = self._path(number)
+        staged = path.with_suffix(".writing")
+        with pa.ipc.new_file(str(staged), table.schema) as file:
+            file.write_table(table)
+        staged.replace(path)
+
+    def read(self, number: int) -> pa.Table:
+        """The results of a micro-batch."""
+        with pa.ipc.open_file(str(self._path(number))) as file:
+            return file.read_all()
+
+    def committed(self) -> list[int]:
+        """The micro-batches whose results are there, in order."""
+        return sorted(int(p.stem) for p in self._folder.glob("*.arrow"))
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:09d}.arrow"

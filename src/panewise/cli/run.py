@@ -1,0 +1,104 @@
+"""``panewise run``: a query over streams in files, results to a file or the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+
+from panewise.api.local import LocalRun, run_local
+from panewise.api.query import ENGINES, plan_of
+from panewise.api.spark_files import run_files
+from panewise.cli.terminal import key_value, output, parameter, query_text, result_table, unique
+from panewise.cli.watch import Watch
+from panewise.core.errors import PlanError
+from panewise.files.formats import format_of
+from panewise.files.reader import FileStream
+from panewise.files.writer import ResultFile
+from panewise.planner.capabilities import check
+from panewise.progress.late import LatePolicy
+
+SHOWN = 20
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The options of ``panewise run``."""
+    parser = commands.add_parser(
+        "run", help="run a query over streams in files",
+        description="Run a window query. A stream is a Parquet, CSV or NDJSON file, or a directory of them in name "
+        "order; the order of rows is the order of arrival.",
+    )
+    parser.add_argument("query", help="SQL text, a file with it, or - for standard input")
+    parser.add_argument("--stream", type=key_value, action="append", default=[], metavar="NAME=PATH", required=True)
+    parser.add_argument("--out", metavar="PATH", help="results as .parquet, .csv or .ndjson; default: a table")
+    parser.add_argument("--engine", choices=ENGINES, default="spark")
+    parser.add_argument("--master", default="local[*]", help="where Spark runs (default: this machine)")
+    parser.add_argument("--checkpoint", metavar="DIR", help="go on from here after a restart")
+    parser.add_argument("--progress", default=None, metavar="POLICY",
+                        help="ordered | late:10s | rows:100 | column:NAME | source (default: punctuation in the data)")
+    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=LatePolicy.DROP.value,
+                        help="what becomes of rows that break a promise (default: drop, and count them)")
+    parser.add_argument("--late-out", metavar="PATH", help="write the late rows here (with --late side)")
+    parser.add_argument("--time", type=key_value, action="append", default=[], metavar="NAME=COLUMN",
+                        help="the column that orders a stream (default: ts, timestamp, or the only timestamp)")
+    parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
+    parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
+    parser.set_defaults(command=command)
+
+
+def command(options: argparse.Namespace) -> int:
+    """Run one query."""
+    for path in (options.out, options.late_out):
+        if path is not None:
+            format_of(Path(path))
+    times = unique(options.time, "the time column of")
+    paths = unique(options.stream, "stream")
+    streams = {name: FileStream.open(path, time=times.get(name)) for name, path in paths.items()}
+    if unknown := sorted(set(times) - set(streams)):
+        raise PlanError(f"--time names {unknown[0]!r}, but there is no such --stream")
+    params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
+    plan = plan_of(query_text(options.query), {n: s.schema for n, s in streams.items()}, params)
+    check(plan, options.engine)
+    with Watch(streams, quiet=options.quiet) as watch:
+        if options.engine == "spark":
+            run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
+                               checkpoint=options.checkpoint, watch=watch)
+        else:
+            run = run_local(plan, streams, engine=options.engine, late=options.late,
+                            progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item)
+        shown = _write(run, options, watch)
+    late, status = run.finish()
+    if options.late_out is not None and late is not None:
+        with ResultFile(options.late_out, late.schema) as file:
+            file.write(late)
+    if options.out is None:
+        output.print(result_table(shown, limit=options.limit))
+    if not options.quiet:
+        watch.summary(status, options.out, options.late_out)
+    return 0
+
+
+def _write(run: LocalRun, options: argparse.Namespace, watch: Watch) -> pa.Table:
+    """Results to the file as they come; for the terminal they are gathered."""
+    if options.out is None:
+        tables = list(_counted(run.tables, watch))
+        return pa.concat_tables(tables) if tables else run.empty
+    with ExitStack() as stack:
+        file: ResultFile | None = None
+        for table in _counted(run.tables, watch):
+            if file is None:
+                file = stack.enter_context(ResultFile(options.out, table.schema))
+            file.write(table)
+        if file is None:
+            stack.enter_context(ResultFile(options.out, run.empty.schema))
+    return run.empty
+
+
+def _counted(tables: Iterator[pa.Table], watch: Watch) -> Iterator[pa.Table]:
+    for table in tables:
+        watch.results(table.num_rows)
+        yield table
