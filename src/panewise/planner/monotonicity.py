@@ -92,12 +92,19 @@ def lives(evaluate: Evaluate, events: Sequence[Event], start: int, until: int) -
     >>> lives(window, [Event(1, "a"), Event(2, "b")], 0, 4)
     [Life(result='a', copy=0, born=1, gone=4), Life(result='b', copy=0, born=2, gone=None)]
     """
+    return _lives(_answers(evaluate, events, start, until), start)
+
+
+def _answers(evaluate: Evaluate, events: Sequence[Event], start: int, until: int) -> list[Counter[Result]]:
+    return [Counter(evaluate([e for e in events if e.at <= tau], tau)) for tau in range(start, until + 1)]
+
+
+def _lives(answers: list[Counter[Result]], start: int) -> list[Life]:
     alive: defaultdict[Result, deque[tuple[int, int]]] = defaultdict(deque)
     copies: Counter[Result] = Counter()
     found: list[Life] = []
     before: Counter[Result] = Counter()
-    for tau in range(start, until + 1):
-        after = Counter(evaluate([e for e in events if e.at <= tau], tau))
+    for tau, after in enumerate(answers, start):
         for result, count in (before - after).items():
             found += [Life(result, *alive[result].popleft(), tau) for _ in range(count)]
         for result, count in (after - before).items():
@@ -119,10 +126,13 @@ def observe(evaluate: Evaluate, experiments: Iterable[Experiment]) -> Observatio
     seen: list[tuple[list[Life], int]] = []
     conflict = ""
     for experiment in experiments:
-        start = min((e.at for e in experiment.past), default=experiment.now)
-        runs = [lives(evaluate, experiment.past + future, start, experiment.until) for future in experiment.futures]
-        seen += [(run, experiment.until) for run in runs]
-        conflict = conflict or _conflict(runs, experiment.now)
+        past, now, until = experiment.past, experiment.now, experiment.until
+        start = min((e.at for e in past), default=now)
+        shared = _answers(evaluate, past, start, now)
+        runs = [_lives(shared + _answers(evaluate, past + future, now + 1, until), start)
+                for future in experiment.futures]
+        seen += [(run, until) for run in runs]
+        conflict = conflict or _conflict(runs, now)
     total = sum(len(run) for run, _ in seen)
     longest = max((_age(life, until) for run, until in seen for life in run), default=0)
     label, evidence = (Label.strict(), conflict) if conflict else _known_expiry(seen)
@@ -194,8 +204,7 @@ def is_monotonic(evaluate: Evaluate, events: Sequence[Event], start: int, until:
     >>> is_monotonic(maximum, [Event(1, 5), Event(2, 7)], 1, 2), is_monotonic(maximum, [Event(1, 7), Event(2, 5)], 1, 2)
     (False, True)
     """
-    answers = [Counter(evaluate([e for e in events if e.at <= tau], tau)) for tau in range(start, until + 1)]
-    return all(earlier <= later for earlier, later in pairwise(answers))
+    return all(earlier <= later for earlier, later in pairwise(_answers(evaluate, events, start, until)))
 
 
 def random_experiments(arrive: Callable[[Random, int], Iterable[Any]], *, runs: int = 20, now: int = 12,
