@@ -1,0 +1,68 @@
+"""Random cases of the slice every engine runs: sliding windows × aggregates × disorder × punctuation × late policy."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from conformance.cases import Case, Item
+
+from panewise.progress.punctuation import Punctuation
+
+COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "x": pa.float64()}
+AGGREGATES = (
+    "count(*)", "count(v)", "sum(v)", "min(v)", "max(v)", "avg(v)", "sum(x)", "min(x)", "max(x)", "min(k)",
+    "variance(v)", "stddev_pop(x)", "first(v)", "last(x)", "count(DISTINCT v)", "median(v)", "quantile(x, 0.25)",
+    "mode(v)", "top_k(v, 2)", "heavy_hitters(v, 0.3)", "centre_of_mass(v, x)", "max(v) - min(v)",
+    "approx_count_distinct(v)",
+)
+NATIVE = ("count(*)", "count(v)", "sum(v)", "min(v)", "max(v)", "avg(v)", "sum(x)", "min(x)", "max(x)")
+"""What Spark merges itself."""
+FILTERS = ("", "", "WHERE v > 0", "WHERE k = 'a' OR x IS NULL", "WHERE v BETWEEN -2 AND 2 AND upper(k) <> 'B'")
+
+
+def random_case(random: Random, *, aggregates: tuple[str, ...] = AGGREGATES, rows: int = 25,
+                grammatical: bool | None = None) -> Case:
+    """One case; what it contains is decided by the generator alone, so Hypothesis can shrink it."""
+    data = [_row(random) for _ in range(random.randint(0, rows))]
+    grouped = random.random() < 0.7
+    honest = random.random() < 0.5 if grammatical is None else grammatical
+    progress = "source" if honest or random.random() < 0.6 else random.choice(("ordered", "late:4", "rows:2"))
+    items = _punctuate(random, data, honest, grouped) if progress == "source" else list(data)
+    chosen = random.sample(aggregates, random.randint(1, 3))
+    selected = ", ".join(f"{text} AS a{i}" for i, text in enumerate(chosen))
+    query = f"SELECT {'k, ' if grouped else ''}{selected} FROM s [{_window(random)}] {random.choice(FILTERS)}"
+    late = "drop" if honest else random.choice(("drop", "side", "generous", "consistent"))
+    return Case(query, query + (" GROUP BY k" if grouped else ""), {"s": items}, {"s": COLUMNS}, late, progress)
+
+
+def _row(random: Random) -> dict[str, Any]:
+    return {
+        "ts": random.randint(-10, 40),
+        "k": random.choice(("a", "a", "b", None)),
+        "v": random.choice((None, *range(-3, 4))),
+        "x": random.choice((None, -1.5, 0.0, 0.25, 2.0, 7.75)),
+    }
+
+
+def _window(random: Random) -> str:
+    reach, slide = random.randint(1, 15), random.randint(1, 12)
+    text = f"RANGE {reach}, SLIDE {slide}, WA ts" if random.random() < 0.85 else f"RANGE TUMBLING {reach}, WA ts"
+    if random.random() < 0.3:
+        text += f", ORIGIN {random.randint(-4, 4)}"
+    if random.random() < 0.2:
+        text += f", LAG {random.randint(1, 5)}"
+    return text
+
+
+def _punctuate(random: Random, rows: list[dict[str, Any]], honest: bool, grouped: bool) -> list[Item]:
+    items: list[Item] = []
+    for i, row in enumerate(rows):
+        items.append(row)
+        if random.random() < 0.25:
+            key = random.choice(("a", "b")) if grouped and random.random() < 0.3 else None
+            future = [r["ts"] for r in rows[i + 1:] if key is None or r["k"] == key]
+            bound = min(future, default=50) if honest else random.randint(-10, 45)
+            items.append(Punctuation.below("ts", bound, **({} if key is None else {"k": key})))
+    return items

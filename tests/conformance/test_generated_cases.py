@@ -1,0 +1,89 @@
+"""Random cases: every engine gives the oracle's complete answer, whatever the disorder, cuts, restarts and policies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from conformance.cases import Case
+from conformance.compare import assert_same_rows
+from conformance.generated import NATIVE, random_case
+from conformance.runners import embedded, spark_batch, spark_streaming
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from panewise.progress.punctuation import Punctuation
+
+randoms = st.randoms(use_true_random=False)
+
+
+@settings(max_examples=150, deadline=None)
+@given(randoms, st.integers(1, 10), st.integers(1, 20))
+def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows: int, restart_after: int) -> None:
+    case = random_case(random)
+    expected = case.expected()
+    assert_same_rows(embedded(case, batch_rows=batch_rows), expected)
+    assert_same_rows(embedded(case, batch_rows=batch_rows, restart_after=restart_after), expected)
+
+
+@settings(max_examples=80, deadline=None)
+@given(randoms)
+def test_any_permutation_that_respects_punctuation_gives_the_same_answer(random: Random) -> None:
+    case = random_case(random, aggregates=tuple(a for a in NATIVE), grammatical=True)
+    shuffled = permuted(case, random)
+    expected = case.expected()
+    assert_same_rows(shuffled.expected(), expected)
+    assert_same_rows(embedded(shuffled), expected)
+
+
+def permuted(case: Case, random: Random) -> Case:
+    """Move rows and punctuation about; only exchanges that break no promise are made."""
+    items = list(case.streams["s"])
+    for _ in range(3 * len(items)):
+        i = random.randrange(len(items) - 1) if len(items) > 1 else 0
+        pair = items[i:i + 2]
+        if len(pair) == 2 and not (isinstance(pair[0], Punctuation) and isinstance(pair[1], Punctuation)):
+            items[i:i + 2] = pair[::-1]
+            if not grammatical(items):
+                items[i:i + 2] = pair
+    return Case(case.name, case.query, {"s": items}, case.columns)
+
+
+def grammatical(items: list) -> bool:
+    promises: list[Punctuation] = []
+    for item in items:
+        if isinstance(item, Punctuation):
+            promises.append(item)
+        elif any(p.matches(item) for p in promises):
+            return False
+    return True
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", range(14))
+def test_spark_batch_gives_the_oracles_answer(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = non_empty(seed, NATIVE if seed % 2 else None)
+    assert_same_rows(spark_batch(case, spark=spark, folder=tmp_path), case.expected())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_spark_streaming_gives_the_oracles_answer(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = non_empty(seed, NATIVE if seed % 2 else None)
+    cut = 1 + seed % 7 * 4
+    (tmp_path / "a").mkdir()
+    found = spark_streaming(case, spark=spark, folder=tmp_path / "a", batch_rows=cut, shards=1 + seed % 3,
+                            fail_at=1 if cut < 10 else None)
+    assert_same_rows(found, case.expected())
+
+
+def non_empty(seed: int, aggregates: tuple[str, ...] | None) -> Case:
+    """A case with rows: an empty file has no columns to learn."""
+    random = Random(seed)
+    while True:
+        case = random_case(random, **({} if aggregates is None else {"aggregates": aggregates}))
+        rows = [i for i in case.streams["s"] if not isinstance(i, Punctuation)]
+        if len(rows) > 12 and all(any(r[c] is not None for r in rows) for c in ("k", "v", "x")):
+            return case
