@@ -10,42 +10,78 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from panewise.engines.spark.fragment import Fragment, pane_column
+from panewise.core.errors import LateRowError, UnsupportedError
+from panewise.engines.spark.failures import refuse
+from panewise.engines.spark.fragment import ORDINAL, Fragment
+from panewise.engines.spark.kernel_batch import kernel_batch
+from panewise.engines.spark.paired import floor_division
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.sql_aggregates import SqlAggregate, sql_aggregates
-from panewise.kernels.panes import panes_per_slide, panes_per_window
+from panewise.engines.spark.wire import CONTROL, ROW_BOUND
+from panewise.progress.late import LatePolicy
+from panewise.progress.watermarks import FINISHED
 
 PANE = "__pw_pane"
 LAST = "__pw_last"
 
 
-def batch(fragment: Fragment) -> DataFrame:
+def batch(fragment: Fragment, late: LatePolicy = LatePolicy.DROP) -> DataFrame:
     """The results of a fragment over bounded DataFrames."""
+    rows = in_time(fragment, fragment.rows, late)
     aggregates = sql_aggregates(fragment)
     if aggregates is not None:
-        return fragment.finished(sql_batch(fragment, aggregates))
-    from panewise.engines.spark.kernel_batch import kernel_batch
-
-    return fragment.finished(kernel_batch(fragment))
+        return fragment.finished(sql_batch(fragment, rows, aggregates))
+    return fragment.finished(kernel_batch(fragment, rows))
 
 
-def sql_batch(fragment: Fragment, aggregates: list[SqlAggregate]) -> DataFrame:
-    """Pane aggregate, then a RANGE frame over the panes of each key."""
+def batch_strategy(fragment: Fragment) -> str:
+    """Which strategy ``batch`` takes, and why."""
+    if sql_aggregates(fragment) is None:
+        return "kernels in Python workers, because an aggregate has no partial form in Spark SQL"
+    if fragment.scheme.per_window <= fragment.scheme.per_slide:
+        return "one Spark SQL aggregate, because windows do not overlap"
+    return "Spark SQL: pane aggregate, then a RANGE frame over the panes of each key"
+
+
+def in_time(fragment: Fragment, rows: DataFrame, late: LatePolicy) -> DataFrame:
+    """The rows that count: punctuation is left out, and late rows where the source stamped bounds on rows."""
+    if CONTROL in rows.columns:
+        rows = rows.where(quoted(CONTROL).isNull())
+    if ROW_BOUND not in rows.columns:
+        return rows
+    value, bound = quoted(ORDINAL), quoted(ROW_BOUND)
+    is_late = bound.isNotNull() & (value < bound)
+    if late is LatePolicy.ERROR:
+        problem = F.concat(F.lit("a row is late: its windowing attribute is "), value.cast("string"),
+                           F.lit(", but punctuation had promised that nothing below "), bound.cast("string"),
+                           F.lit(" would come. Choose the late policy drop or consistent, or allow more disorder"))
+        return rows.where(F.when(is_late, refuse(LateRowError, problem).cast("boolean")).otherwise(F.lit(True)))
     window = fragment.window
-    per_window, per_slide = panes_per_window(window), panes_per_slide(window)
+    if late is LatePolicy.CONSISTENT:
+        first = floor_division(value - F.lit(fragment.scheme.base), window.slide)
+        closed = floor_division(bound - F.lit(fragment.scheme.base), window.slide)
+        is_late = is_late & ((bound == F.lit(FINISHED)) | (first < closed))
+    elif late is not LatePolicy.DROP:
+        raise UnsupportedError(f"the late policy {late.value!r} needs a streaming run on Spark: drop, error and "
+                               "consistent work in batch")
+    return rows.where(~is_late)
+
+
+def sql_batch(fragment: Fragment, rows: DataFrame, aggregates: list[SqlAggregate]) -> DataFrame:
+    """Pane aggregate, then a RANGE frame over the panes of each key."""
+    scheme = fragment.scheme
+    per_window, per_slide = scheme.per_window, scheme.per_slide
     keys = [quoted(k) for k in fragment.keys]
-    rows = fragment.rows.withColumn(PANE, pane_column(window))
+    rows = rows.withColumn(PANE, scheme.column(quoted(ORDINAL)))
     if per_window < per_slide:  # rows in the gaps between windows are in none
         rows = rows.where(F.pmod(quoted(PANE), F.lit(per_slide)) >= F.lit(per_slide - per_window))
     partials = [c for a in aggregates for c in a.partials()] or [F.count(F.lit(1)).alias("__pw_any")]
-    # the window that ends with or after the pane; when windows do not overlap it is the only one
-    wid = F.call_function("div", quoted(PANE) - F.pmod(quoted(PANE), F.lit(per_slide).cast("bigint")),
-                          F.lit(per_slide).cast("bigint"))
-    if per_window <= per_slide:
+    wid = scheme.first_window(quoted(PANE))
+    if per_window <= per_slide:  # windows do not overlap: a pane's first window is its only one
         whole = rows.withColumn(PANE, wid).groupBy(*keys, quoted(PANE)).agg(*partials)
         return fragment.windowed(whole, quoted(PANE), {a.name: a.finish() for a in aggregates})
     panes = rows.groupBy(*keys, quoted(PANE)).agg(*partials)
-    states = [name for a in aggregates for name in a.states]
+    states = [name for a in aggregates for name in a.columns.values()]
     filled = _with_ends(panes, fragment.keys, states, per_window, per_slide)
     frame = Window.partitionBy(*(keys or [F.lit(0)])).orderBy(PANE).rangeBetween(1 - per_window, 0)
     merged = filled.select(*keys, PANE, *(c.over(frame).alias(n) for a in aggregates for n, c in a.merges().items()))

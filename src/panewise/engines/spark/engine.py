@@ -6,11 +6,62 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
-from panewise.engines.spark.batch import batch
-from panewise.engines.spark.fragment import take_apart
+from panewise.core.errors import PlanError
+from panewise.engines.spark.batch import batch, batch_strategy
+from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.streaming import streaming
 from panewise.plan.nodes import Node
+from panewise.planner.capabilities import check
+from panewise.progress.late import LatePolicy
 
 
-def run_batch(plan: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
-    """The complete result of a plan over bounded DataFrames, one per stream name; nothing runs before an action."""
-    return batch(take_apart(plan, inputs))
+def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP) -> DataFrame:
+    """The complete result of a plan over bounded DataFrames, one per stream name; nothing runs before an action.
+
+    A DataFrame has no order of arrival, so no row of it is late, unless its rows carry the bound in force at their
+    arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
+    """
+    check(plan, "spark")
+    return batch(take_apart(plan, inputs), LatePolicy.parse(late))
+
+
+def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
+                  progress: str = "source", shards: int | None = None) -> DataFrame:
+    """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
+
+    ``shards`` is how many stateful tasks share the work (default: Spark's shuffle partitions). The query keeps the
+    number of shards it began with: a checkpoint fits no other.
+    """
+    check(plan, "spark")
+    fragment = take_apart(plan, inputs)
+    if not fragment.below.isStreaming:
+        raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
+    return streaming(fragment, late=LatePolicy.parse(late), progress=progress,
+                     shards=shards or default_shards(fragment.below))
+
+
+def default_shards(frame: DataFrame) -> int:
+    """As many shards as Spark has shuffle partitions."""
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
+def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
+    """How Spark will run the plan and why, in a few lines."""
+    check(plan, "spark")
+    fragment = take_apart(plan, inputs)
+    lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)]
+    if fragment.below.isStreaming:
+        count = (shards or default_shards(fragment.below)) if fragment.keys else 1
+        why = "one, because there is no GROUP BY" if not fragment.keys else f"{count}, by hash of the group"
+        lines += ["strategy: pane partials per micro-batch (stateless), kernel host per shard (stateful)",
+                  f"shards: {why}"]
+    else:
+        lines.append(f"strategy: {batch_strategy(fragment)}")
+    return "\n".join(lines)
+
+
+def _copies(fragment: Fragment) -> str:
+    saved = fragment.window.ratio - 1
+    if saved < 1:
+        return "copies: none needed, a row is in at most one window"
+    return f"copies: none; assigning rows to windows would make {saved} more of every row"

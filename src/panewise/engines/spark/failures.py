@@ -23,8 +23,11 @@ _OVERFLOW = re.compile(r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAS
 
 
 def refuse(kind: type[PanewiseError], message: Column) -> Column:
-    """A column that, evaluated on a row, fails the query with this error."""
-    return F.raise_error(F.concat(F.lit(f"{MARK}{kind.__name__}: "), message))
+    """A column that, evaluated on a row, fails the query with this error.
+
+    The mark is put together only when it happens: Spark prints whole plans into other errors' texts.
+    """
+    return F.raise_error(F.concat(F.lit(MARK), F.lit(f"{kind.__name__}: "), message))
 
 
 def translate(error: BaseException) -> PanewiseError | None:

@@ -18,6 +18,7 @@ from pyspark.sql import types as T
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.failures import refuse
+from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.relation import (
     STATELESS,
     data_columns,
@@ -29,7 +30,7 @@ from panewise.engines.spark.relation import (
     side_columns,
 )
 from panewise.engines.spark.types import arrow_type, spark_type
-from panewise.engines.spark.wire import CONTROL
+from panewise.engines.spark.wire import CONTROL, LATE_COLUMN
 from panewise.plan.nodes import AggregateCall, Filter, Node, Project, WindowAggregate, WindowClause
 from panewise.windows.sliding import SlidingWindow
 
@@ -64,6 +65,11 @@ class Fragment:
         return spec
 
     @property
+    def scheme(self) -> PaneScheme:
+        """How rows fall into panes."""
+        return PaneScheme(self.window)
+
+    @property
     def aggregates(self) -> tuple[AggregateCall, ...]:
         """The aggregates in output order."""
         return self.node.aggregates
@@ -87,13 +93,28 @@ class Fragment:
     @cached_property
     def rows(self) -> DataFrame:
         """The input reduced to what the aggregate reads, in internal names."""
-        columns = [ordinal_column(self.below, self.clause).alias(ORDINAL)]
+        return self.rows_with()
+
+    def rows_with(self, *more: Column) -> DataFrame:
+        """As ``rows``, with further columns computed from the input."""
+        columns = [self.ordinal.alias(ORDINAL)]
         for name, key in zip(self.keys, self.node.keys, strict=True):
             columns.append(scalar_column(key.scalar).alias(name))
         for i, call in enumerate(self.aggregates):
             for name, argument in zip(self.arguments(i), call.arguments, strict=True):
                 columns.append(scalar_column(argument).alias(name))
-        return self.below.select(*columns, *map(quoted, side_columns(self.below)))
+        return self.below.select(*columns, *map(quoted, side_columns(self.below)), *more)
+
+    @property
+    def ordinal(self) -> Column:
+        """The windowing attribute as a bigint; a null fails the query with a message, except on punctuation rows."""
+        attribute = self.clause.attribute
+        problem = F.lit(f"{attribute!r} is null in a row; every row needs a value of the windowing attribute")
+        missing = quoted(attribute).isNull()
+        if CONTROL in self.below.columns:
+            missing = missing & quoted(CONTROL).isNull()
+        ordinal = as_ordinal(quoted(attribute), self.clause.ordinal)
+        return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
 
     @cached_property
     def key_types(self) -> list[pa.DataType]:
@@ -110,16 +131,19 @@ class Fragment:
         bounds = F.struct(self._value(start).alias("start"), self._value(end).alias("end"))
         keys = [quoted(i).alias(k.name) for i, k in zip(self.keys, self.node.keys, strict=True)]
         return rows.select(*keys, bounds.alias(self.node.window_column),
-                           *(results[a.name].alias(a.name) for a in self.aggregates))
+                           *(results[a.name].alias(a.name) for a in self.aggregates), *_late(rows))
 
     def finished(self, results: DataFrame) -> DataFrame:
         """The results with the projections and filters above the aggregate."""
         for node in self.above:
             if isinstance(node, Filter):
-                results = filtered(results, node.predicate)
+                require(results, node.predicate.columns)
+                kept = scalar_column(node.predicate)
+                results = results.where(late[0].isNotNull() | kept if (late := _late(results)) else kept)
             elif isinstance(node, Project):
                 require(results, {c for item in node.items for c in item.scalar.columns})
-                results = results.select(*(scalar_column(i.scalar).alias(i.name) for i in node.items))
+                items = [scalar_column(i.scalar).alias(i.name) for i in node.items]
+                results = results.select(*items, *_late(results))
         return results
 
     def _value(self, ordinal: Column) -> Column:
@@ -129,6 +153,11 @@ class Fragment:
         if kind is OrdinalKind.DATE:
             return F.date_from_unix_date(ordinal.cast("int"))
         return ordinal
+
+
+def _late(rows: DataFrame) -> list[Column]:
+    """The column of late rows beside the results, where there is one."""
+    return [quoted(LATE_COLUMN)] if LATE_COLUMN in rows.columns else []
 
 
 def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
@@ -192,33 +221,17 @@ def _field(frame: DataFrame, name: str) -> T.StructField:
     raise SchemaError(f"no column {name!r}; there are {', '.join(data_columns(frame))}")
 
 
-def ordinal_column(frame: DataFrame, clause: WindowClause) -> Column:
-    """The windowing attribute as a bigint; a null fails the query with a message, except on punctuation rows."""
-    value = quoted(clause.attribute)
-    if clause.ordinal is OrdinalKind.TIMESTAMP:
-        ordinal = F.unix_micros(value.cast("timestamp"))
-    elif clause.ordinal is OrdinalKind.DATE:
-        ordinal = F.unix_date(value).cast("bigint")
-    else:
-        ordinal = value.cast("bigint")
-    problem = F.lit(f"{clause.attribute!r} is null in a row; every row needs a value of the windowing attribute")
-    missing = value.isNull()
-    if CONTROL in frame.columns:
-        missing = missing & quoted(CONTROL).isNull()
-    return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
+def as_ordinal(value: Column, kind: OrdinalKind) -> Column:
+    """A value of the windowing attribute as a bigint."""
+    if kind is OrdinalKind.TIMESTAMP:
+        return F.unix_micros(value.cast("timestamp"))
+    return F.unix_date(value).cast("bigint") if kind is OrdinalKind.DATE else value.cast("bigint")
 
 
 def window_bounds(window: SlidingWindow, wid: Column) -> tuple[Column, Column]:
     """Start and end ordinals of a window id (equation 5.2, shifted by the lag)."""
     end = (wid + F.lit(1)) * F.lit(window.slide) + F.lit(window.origin - window.lag)
     return end - F.lit(window.range), end
-
-
-def pane_column(window: SlidingWindow) -> Column:
-    """The pane of a row: a floor division, also below the origin, where ``div`` would cut towards zero."""
-    distance = quoted(ORDINAL) - F.lit(window.origin - window.lag).cast("bigint")
-    size = F.lit(window.pane).cast("bigint")
-    return F.call_function("div", distance - F.pmod(distance, size), size)
 
 
 def result_field(name: str, data_type: pa.DataType) -> T.StructField:

@@ -121,4 +121,4 @@ def _side(part: DataFrame, name: str, number: int) -> Column:
             else F.concat(F.lit(f"{number}."), quoted(INPUT)).alias(INPUT)
     if name in part.columns:
         return quoted(name)
-    return F.lit(None).cast("bigint" if name.endswith("bound") else "string").alias(name)
+    return F.lit(None).cast("string" if name == CONTROL else "bigint").alias(name)

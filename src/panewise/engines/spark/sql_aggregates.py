@@ -2,74 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
+from panewise.aggregates.registry import resolve
+from panewise.aggregates.sql_form import SqlForm, sql_form
 from panewise.engines.spark.fragment import Fragment
-from panewise.engines.spark.relation import quoted
-
-Step = Callable[[Column], Column]
 
 
 @dataclass(frozen=True)
 class SqlAggregate:
-    """One aggregate of a query: its state columns, each with the SQL that makes, merges and finishes it."""
+    """One aggregate of a query with its partial columns."""
 
     name: str
-    argument: Column
-    states: tuple[str, ...]
-    steps: tuple[tuple[Step, Step], ...]
-    """For each state the partial aggregate of the argument and the aggregate that merges partials."""
-    result: Callable[..., Column]
+    form: SqlForm
+    argument: str
+    """The argument column, or ``*``."""
+    number: int
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The partial columns by suffix."""
+        return {p.suffix: f"__pw_s{self.number}_{p.suffix}" for p in self.form.partials}
 
     def partials(self) -> list[Column]:
-        """The partial aggregates."""
-        return [make(self.argument).alias(s) for s, (make, _) in zip(self.states, self.steps, strict=True)]
+        """The partial aggregates over rows."""
+        return [F.expr(sql).alias(self.columns[s]) for s, sql in self.form.partial_sql(self.argument).items()]
 
     def merges(self) -> dict[str, Column]:
-        """State name to the aggregate that merges it."""
-        return {s: merge(quoted(s)) for s, (_, merge) in zip(self.states, self.steps, strict=True)}
+        """Partial column to the aggregate that merges it."""
+        return {self.columns[s]: F.expr(sql) for s, sql in self.form.merge_sql(self.columns).items()}
 
     def finish(self) -> Column:
-        """The result from the states."""
-        return self.result(*map(quoted, self.states))
-
-
-def _double(column: Column) -> Column:
-    return F.sum(column.cast("double"))
-
-
-def _same(column: Column) -> Column:
-    return column
-
-
-_FORMS: dict[str, tuple[tuple[tuple[Step, Step], ...], Callable[..., Column]]] = {
-    "count": (((F.count, F.sum),), _same),
-    "sum": (((F.sum, F.sum),), _same),
-    "min": (((F.min, F.min),), _same),
-    "max": (((F.max, F.max),), _same),
-    "avg": (((_double, F.sum), (F.count, F.sum)), lambda total, count: F.try_divide(total, count)),
-}
-_NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType)
-_SUMMING = frozenset({"sum", "avg"})
+        """The result from merged partial columns."""
+        return F.expr(self.form.finish_sql(self.columns))
 
 
 def sql_aggregates(fragment: Fragment) -> list[SqlAggregate] | None:
     """All aggregates of the fragment in SQL form, or ``None`` when one of them has none."""
     found: list[SqlAggregate] = []
     for i, call in enumerate(fragment.aggregates):
-        if call.function not in _FORMS or call.distinct or call.parameters or len(call.arguments) > 1:
+        function = resolve(call.function, call.parameters, call.distinct)
+        types = fragment.argument_types(i)
+        function.check_inputs(types)
+        function.result_type(types)
+        form = sql_form(function, types)
+        if form is None or len(call.arguments) > 1:
             return None
-        if not call.arguments and call.function != "count":
-            return None
-        names = fragment.arguments(i)
-        if call.function in _SUMMING and not isinstance(fragment.rows.schema[names[0]].dataType, _NUMBERS):
-            return None  # decimals change type when partial sums are summed again
-        steps, result = _FORMS[call.function]
-        states = tuple(f"__pw_s{i}_{j}" for j in range(len(steps)))
-        found.append(SqlAggregate(call.name, quoted(names[0]) if names else F.lit(1), states, steps, result))
+        found.append(SqlAggregate(call.name, form, fragment.arguments(i)[0] if call.arguments else "*", i))
     return found

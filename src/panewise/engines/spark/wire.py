@@ -8,6 +8,7 @@ column             type    meaning
                            ``{}`` covers everything and ends the stream. All data columns of such a row are null
 ``__pw_row_bound`` bigint  the bound (an ordinal) in force when this data row arrived, null for none; with it late rows
                            are judged exactly, row by row, wherever the stream is cut into micro-batches
+``__pw_position``  bigint  the row's place in the order of arrival; FIRST and LAST need it
 ``__pw_input``     string  which input of a union the row came from (set by the engine)
 =================  ======  =========================================================================================
 """
@@ -16,11 +17,12 @@ from __future__ import annotations
 
 CONTROL = "__pw_control"
 ROW_BOUND = "__pw_row_bound"
+POSITION = "__pw_position"
 INPUT = "__pw_input"
-SIDE_COLUMNS = (CONTROL, ROW_BOUND, INPUT)
+SIDE_COLUMNS = (CONTROL, ROW_BOUND, POSITION, INPUT)
 
 END_TEXT = "{}"
 """The punctuation that covers everything, on the wire."""
 
-LATE_COLUMN = "late"
+LATE_COLUMN = "__pw_late"
 """Beside the result columns when late rows are put out: the row as JSON, null on results."""

@@ -1,0 +1,193 @@
+"""The stateless half of a streaming aggregate: what one task sees of a micro-batch becomes pane partials per shard.
+
+Runs inside ``mapInArrow``. The output has few rows, whatever the input: one with the partials for each shard (an Arrow
+table as bytes, so that every type survives), and one for each shard with what the task learned about progress.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.ordinals import OrdinalKind, Ordinals
+from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.lineage import SINGLE, Origin
+from panewise.engines.spark.paired import PaneScheme
+from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
+from panewise.kernels.panes import PANE_ID
+from panewise.kernels.partials import BoundAggregate, combine_partials, partial_table
+from panewise.kernels.state_file import table_bytes
+from panewise.progress.late import LatePolicy, decide
+from panewise.progress.notation import pattern_to_state
+from panewise.progress.watermarks import NO_BOUND
+
+SHARD = "__pw_shard"
+COUNTS_FROM = "__pw_from"
+"""The first window a partial counts in; late rows under the policy *generous* miss the windows before it."""
+RAW = "__pw_raw"
+"""A late row as JSON, made by Spark only where a row is late."""
+PROGRESS_COLUMN = "__pw_progress"
+"""The ordinal of the column that supplies the bound (progress policy ``column:c``)."""
+
+MESSAGE_SCHEMA = pa.schema([pa.field("shard", pa.int32()), pa.field("part", pa.int64()),
+                            pa.field("control", pa.string()), pa.field("payload", pa.binary())])
+MESSAGE_DDL = "shard int, part bigint, control string, payload binary"
+COMPACT_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class PartialStage:
+    """Everything a task needs; sent to the workers once per query."""
+
+    scheme: PaneScheme
+    keys: pa.Schema
+    aggregates: tuple[BoundAggregate, ...]
+    arguments: tuple[tuple[str, ...], ...]
+    """The argument columns of each aggregate."""
+    shards: tuple[int, ...]
+    origins: tuple[Origin, ...]
+    late: LatePolicy
+    stamped: bool
+    """Whether rows carry the bound in force at their arrival."""
+    highest: bool
+    """Whether the bound is derived from the largest value of the micro-batch."""
+    attribute: str
+    kind: OrdinalKind
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task."""
+        work = _Task(self)
+        for batch in batches:
+            work.take(pa.Table.from_batches([batch]))
+        yield from work.messages().to_batches()
+
+    @property
+    def partial_keys(self) -> list[str]:
+        """Key columns of partials on their way to the shards."""
+        return [*self.keys.names, COUNTS_FROM]
+
+
+@dataclass
+class _Task:
+    stage: PartialStage
+    partials: list[pa.Table] = field(default_factory=list)
+    pending: int = 0
+    promises: list[list[Any]] = field(default_factory=list)
+    highest: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+    late_rows: list[str] = field(default_factory=list)
+
+    def take(self, table: pa.Table) -> None:
+        if CONTROL in table.column_names:
+            is_control = pc.is_valid(table.column(CONTROL))
+            if pc.any(is_control).as_py():
+                self._learn(table.filter(is_control))
+                table = table.filter(pc.invert(is_control))
+        if table.num_rows:
+            self._aggregate(table)
+
+    def _learn(self, rows: pa.Table) -> None:
+        tags = _tags(rows)
+        origins = {o.tag: o for o in self.stage.origins}
+        for tag, text in zip(tags, rows.column(CONTROL).to_pylist(), strict=True):
+            for promise in origins[tag].read(json.loads(text)):
+                patterns = {a: pattern_to_state(p) for a, p in promise.patterns}
+                self.promises.append([tag, patterns])
+
+    def _aggregate(self, table: pa.Table) -> None:
+        stage = self.stage
+        values: Ordinals = table.column(ORDINAL).to_numpy()
+        if stage.highest:
+            self._note_highest(table, values)
+        first, end = stage.scheme.window.wids_of(values)
+        counts_from = np.full(len(values), NO_BOUND, np.int64)
+        counted = first < end
+        if stage.stamped:
+            bounds = pc.fill_null(table.column(ROW_BOUND), NO_BOUND).to_numpy()
+            place = int(table.column(POSITION)[0].as_py() or 1) if POSITION in table.column_names else 1
+            decision = decide(stage.late, (first, end), values, bounds, stage.scheme.window.closed_below,
+                              attribute=repr(stage.attribute), kind=stage.kind, first_row=place)
+            self.late += decision.late_rows
+            if decision.late_rows:
+                counted = decision.first < decision.last
+                counts_from = np.where(decision.first > first, decision.first, NO_BOUND)
+                if RAW in table.column_names:
+                    self.late_rows += table.column(RAW).filter(pa.array(decision.late)).to_pylist()
+        if not counted.all():
+            table, values, counts_from = table.filter(pa.array(counted)), values[counted], counts_from[counted]
+        keys = table.select(stage.keys.names).append_column(COUNTS_FROM, pa.array(counts_from))
+        keys = keys.append_column(SHARD, table.column(SHARD))
+        arguments = [[_flat(table.column(n)) for n in names] for names in stage.arguments]
+        made = partial_table(stage.scheme.ids(values), keys, arguments, stage.aggregates, id_name=PANE_ID)
+        self.partials.append(made)
+        self.pending += made.num_rows
+        if self.pending > COMPACT_ROWS and len(self.partials) > 1:
+            self._compact()
+
+    def _note_highest(self, table: pa.Table, values: Ordinals) -> None:
+        bounds = values
+        if PROGRESS_COLUMN in table.column_names:
+            bounds = pc.fill_null(table.column(PROGRESS_COLUMN), NO_BOUND).to_numpy()
+        tags = np.array(_tags(table)) if INPUT in table.column_names else None
+        for origin in self.stage.origins:
+            mine = bounds if tags is None else bounds[tags == origin.tag]
+            if len(mine):
+                self.highest[origin.tag] = max(self.highest.get(origin.tag, NO_BOUND), int(mine.max()))
+
+    def _compact(self) -> pa.Table:
+        names = [*self.stage.partial_keys, SHARD]
+        whole = combine_partials(pa.concat_tables(self.partials), names, self.stage.aggregates, id_name=PANE_ID)
+        self.partials, self.pending = [whole], 0
+        return whole
+
+    def messages(self) -> pa.Table:
+        part = _partition_number()
+        rows: list[dict[str, Any]] = []
+        if self.partials:
+            whole = self._compact()
+            shards = whole.column(SHARD).to_numpy()
+            whole = whole.drop_columns([SHARD])
+            for shard in np.unique(shards).tolist():
+                mine = whole.filter(pa.array(shards == shard)).combine_chunks()
+                rows.append({"shard": shard, "part": part, "payload": table_bytes(mine)})
+        news = {"promises": self.promises, "highest": self.highest}
+        for number, shard in enumerate(self.stage.shards):
+            own: dict[str, Any] = dict(news)
+            if number == 0 and self.late:  # counted once
+                own |= {"late": self.late, "late_rows": self.late_rows}
+            if any(own.values()):
+                rows.append({"shard": shard, "part": part, "control": json.dumps(own)})
+        return pa.Table.from_pylist(rows, MESSAGE_SCHEMA)
+
+
+def _tags(table: pa.Table) -> list[str]:
+    return table.column(INPUT).to_pylist() if INPUT in table.column_names else [SINGLE] * table.num_rows
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _partition_number() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def argument_names(fragment_arguments: Sequence[Sequence[str]], ordered: Sequence[bool]) -> tuple[tuple[str, ...], ...]:
+    """Argument columns, with the arrival position last for functions that need it."""
+    return tuple((*names, POSITION) if needs else tuple(names)
+                 for names, needs in zip(fragment_arguments, ordered, strict=True))
+
+
+def control_of(text: str) -> Mapping[str, Any]:
+    """What a task said about progress."""
+    found: Mapping[str, Any] = json.loads(text)
+    return found

@@ -1,0 +1,103 @@
+"""A stream in files, piece by piece from any place: what exact offsets need.
+
+A place is a file and how many lines (NDJSON) or rows (Parquet, CSV) of it are done. Going to a place costs what it must:
+nothing for whole files and Parquet row groups, counting lines for NDJSON, reading for CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from panewise.core.errors import SourceError
+from panewise.files import ndjson
+from panewise.files.formats import Format
+from panewise.files.reader import FileStream, read_promise
+from panewise.files.types import normalise
+from panewise.progress.punctuation import Punctuation
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive lines or rows of one file; ``at`` counts those before it, ``size`` its own."""
+
+    stream: FileStream
+    path: Path
+    at: int
+    size: int
+    content: pa.Table | ndjson.Lines
+
+    def rows(self) -> pa.Table:
+        """The rows; NDJSON is parsed only here."""
+        if isinstance(self.content, ndjson.Lines):
+            return ndjson.parse_lines(self.content, self.path, self.stream.arrow)
+        return self.content
+
+    def head(self, size: int) -> Piece:
+        """The first lines or rows."""
+        if size >= self.size:
+            return self
+        if isinstance(self.content, ndjson.Lines):
+            end = -1
+            for _ in range(size):
+                end = self.content.text.index(b"\n", end + 1)
+            return Piece(self.stream, self.path, self.at, size, ndjson.Lines(self.content.text[: end + 1], self.content.first))
+        return Piece(self.stream, self.path, self.at, size, self.content.slice(0, size))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A punctuation in a file."""
+
+    at: int
+    punctuation: Punctuation
+
+
+def pieces(stream: FileStream, path: Path, start: int, attribute: str) -> Iterator[Piece | Promise]:
+    """What a file holds after its first ``start`` lines or rows, in order."""
+    if stream.format is Format.NDJSON:
+        for part in ndjson.segments(path, start_line=start + 1):
+            if isinstance(part, ndjson.Promise):
+                yield Promise(part.line - 1, read_promise(part, path, stream.schema, attribute))
+            else:
+                yield Piece(stream, path, part.first - 1, part.text.count(b"\n"), part)
+    elif stream.format is Format.PARQUET:
+        yield from _parquet(stream, path, start)
+    else:
+        done = 0
+        for item in stream.only(path).items():
+            assert isinstance(item, pa.RecordBatch)
+            yield from _after(stream, path, start, done, pa.Table.from_batches([item]))
+            done += item.num_rows
+
+
+def _parquet(stream: FileStream, path: Path, start: int) -> Iterator[Piece]:
+    try:
+        with pq.ParquetFile(path) as file:
+            missing = [n for n in stream.arrow.names if n not in file.schema_arrow.names]
+            if missing:
+                raise SourceError(f"{path}: has no column {missing[0]!r}, which the first file of the stream has")
+            done = 0
+            for number in range(file.num_row_groups):
+                size = file.metadata.row_group(number).num_rows
+                if done + size > start:
+                    for batch in file.iter_batches(row_groups=[number], columns=stream.arrow.names):
+                        table = normalise(pa.Table.from_batches([batch]), stream.arrow)
+                        yield from _after(stream, path, start, done, table)
+                        done += batch.num_rows
+                else:
+                    done += size
+    except (OSError, pa.ArrowInvalid) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{path}: cannot be read as Parquet: {error}") from error
+
+
+def _after(stream: FileStream, path: Path, start: int, done: int, table: pa.Table) -> Iterator[Piece]:
+    skip = max(0, start - done)
+    if skip < table.num_rows:
+        yield Piece(stream, path, done + skip, table.num_rows - skip, table.slice(skip))

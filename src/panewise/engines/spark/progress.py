@@ -1,0 +1,76 @@
+"""Progress of streaming DataFrames: policies, punctuation as rows, and late rows as an output.
+
+A streaming DataFrame carries punctuation as rows of its own (see :mod:`panewise.engines.spark.wire`); ``punctuated``
+makes one from a column, and panewise's own file source from NDJSON lines, from policies and from the end of the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from panewise.core.errors import ProgressError, SchemaError, UnsupportedError
+from panewise.core.ordinals import OrdinalKind
+from panewise.engines.spark.relation import quoted
+from panewise.engines.spark.wire import CONTROL, LATE_COLUMN
+from panewise.progress.generators import SourceSupplied
+from panewise.progress.lateness import ColumnSupplied, TimeLate
+from panewise.progress.policy import parse_progress
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A bound that follows the largest value of a column, ``delay`` steps behind."""
+
+    delay: int
+    column: str | None = None
+    """Another column than the windowing attribute, whose values are bounds themselves."""
+
+
+def derived(policy: str, kind: OrdinalKind) -> Derived | None:
+    """A progress policy for a DataFrame whose rows come in no known order; ``None`` when the source supplies it.
+
+    >>> derived("late:10 s", OrdinalKind.TIMESTAMP), derived("source", OrdinalKind.TIMESTAMP)
+    (Derived(delay=10000000, column=None), None)
+    """
+    generator = parse_progress(policy, kind)
+    if isinstance(generator, SourceSupplied):
+        return None
+    if isinstance(generator, TimeLate) and generator.guard is None:
+        return Derived(generator.delay)
+    if isinstance(generator, ColumnSupplied) and generator.guard is None:
+        return Derived(0, generator.columns[0])
+    raise UnsupportedError(
+        f"progress {policy!r} needs the rows in their order of arrival, which a Spark DataFrame does not have: read the "
+        "files with panewise.engines.spark.sources.read_stream, or use ordered, late:<duration> or column:<name>")
+
+
+def punctuated(frame: DataFrame, column: str = "punctuation") -> DataFrame:
+    """Declare that rows whose ``column`` is not null are punctuation, not data.
+
+    The column is JSON text as in NDJSON files (``{"ts": "2026-01-01T00:01:00Z", "seg_id": "s1"}``; ``{}`` ends the
+    stream), or a struct or map of the same form.
+    """
+    if column not in frame.columns:
+        raise SchemaError(f"no column {column!r} to take punctuation from; there are {', '.join(frame.columns)}")
+    data_type = frame.schema[column].dataType
+    text = quoted(column)
+    if isinstance(data_type, T.StructType | T.MapType):
+        text = F.to_json(text, {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"})
+    elif not isinstance(data_type, T.StringType):
+        raise SchemaError(f"punctuation column {column!r} is {data_type.simpleString()}: use JSON text or a struct")
+    return frame.withColumn(CONTROL, text).drop(column)
+
+
+def split_late(output: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Results and late rows of an output under the late policy ``side``; for use inside ``foreachBatch``.
+
+    Late rows come as one column, ``late``, with the row as JSON text.
+    """
+    if LATE_COLUMN not in output.columns:
+        raise ProgressError("this output has no late rows beside it: run with the late policy 'side'")
+    late = quoted(LATE_COLUMN)
+    return output.where(late.isNull()).drop(LATE_COLUMN), output.where(late.isNotNull()).select(late.alias("late"))

@@ -1,0 +1,322 @@
+"""The stateful half of a streaming aggregate, for one shard: panes kept as Arrow bytes, windows closed by promises.
+
+Nothing here knows Spark. State is a *store* of chunks (a few neighbouring panes each), of which a step reads and writes
+only those it touches, and a short JSON text with the bounds. A step is one micro-batch: all rows, then what was
+promised; so where the input is cut into micro-batches changes nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.errors import CheckpointError, LateRowError
+from panewise.core.ordinals import OrdinalKind, Ordinals
+from panewise.engines.spark.calls import ROWS
+from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.paired import PaneScheme
+from panewise.engines.spark.partial_stage import COUNTS_FROM
+from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up, window_range
+from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_schema
+from panewise.kernels.state_file import decode_state, encode_state
+from panewise.progress.bounds import BoundTable
+from panewise.progress.late import LatePolicy
+from panewise.progress.meld import Meld
+from panewise.progress.notation import pattern_from_state
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+
+KIND = "pane-shard"
+VERSION = 1
+CHUNKS_PER_WINDOW = 32
+
+
+class ChunkStore(Protocol):
+    """Where a shard keeps its chunks."""
+
+    def get(self, chunk: int) -> bytes | None:
+        """A saved chunk."""
+
+    def put(self, chunk: int, data: bytes) -> None:
+        """Save a chunk."""
+
+    def remove(self, chunk: int) -> None:
+        """Forget a chunk."""
+
+
+@dataclass(frozen=True)
+class ShardConfig:
+    """What all shards of a query share."""
+
+    scheme: PaneScheme
+    keys: pa.Schema
+    aggregates: tuple[BoundAggregate, ...]
+    inputs: tuple[str, ...]
+    late: LatePolicy
+    stamped: bool
+    shards: int
+    delay: int | None
+    """How far the bound stays behind the largest value, where it is derived from it."""
+    attribute: str
+    kind: OrdinalKind
+
+    @property
+    def carried(self) -> tuple[BoundAggregate, ...]:
+        """The aggregates kept in state: without stamps on the rows, also how many rows each partial stands for."""
+        return self.aggregates if self.stamped else (*self.aggregates, ROWS)
+
+    @property
+    def partial_keys(self) -> list[str]:
+        """Key columns of partials."""
+        return [*self.keys.names, COUNTS_FROM]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a chunk."""
+        keys = pa.schema([*self.keys, pa.field(COUNTS_FROM, pa.int64())])
+        return partial_schema(keys, self.carried, id_name=PANE_ID)
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of results: window id, keys, aggregates."""
+        return pa.schema([pa.field(WINDOW_ID, pa.int64()), *self.keys, *(a.result_field for a in self.aggregates)])
+
+    @property
+    def panes_per_chunk(self) -> int:
+        """Long windows keep several panes in one chunk, so that closing one reads a bounded number of chunks."""
+        return max(1, -(-self.scheme.per_window // CHUNKS_PER_WINDOW))
+
+    def identity(self) -> dict[str, str]:
+        """What must be the same when a query goes on from a checkpoint."""
+        return {"window": repr(self.scheme.window), "shards": str(self.shards), "inputs": ", ".join(self.inputs),
+                "columns": ", ".join(f"{f.name} {f.type}" for f in self.schema),
+                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates)}
+
+
+class Shard:
+    """One shard during one step."""
+
+    def __init__(self, config: ShardConfig, store: ChunkStore, saved: str | None) -> None:
+        self.config, self.store = config, store
+        self.meld = Meld(config.inputs, ORDINAL)
+        self.late = 0
+        self.known: set[int] = set()
+        self.loaded: dict[int, pa.Table] = {}
+        self.changed: set[int] = set()
+        if saved is not None:
+            self._restore(json.loads(saved))
+
+    @property
+    def bounds(self) -> BoundTable:
+        """What is promised to this shard."""
+        return next(iter(self.meld.tables.values())) if len(self.meld.tables) == 1 else self.meld.sent
+
+    # -- one step
+
+    def step(self, partials: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """Take in a micro-batch; the results of the windows it closed."""
+        tables = [t.select(self.config.schema.names) for t in partials]
+        new = pa.concat_tables(tables) if tables else self.config.schema.empty_table()
+        if not self.config.stamped and new.num_rows:
+            new = self._judge(new)
+        self._merge(new)
+        before = copy.deepcopy(self.bounds)
+        reach = self._promise(news)
+        results = self.config.result_schema.empty_table()
+        if reach is not None:
+            results = self._close(before, reach)
+        self._save()
+        return results
+
+    def _judge(self, new: pa.Table) -> pa.Table:
+        """Without bounds on the rows, whole panes are judged by what was promised before this micro-batch."""
+        config = self.config
+        bounds = self._bounds_of(self.bounds, new)
+        panes = new.column(PANE_ID).to_numpy()
+        first, end = self._windows(panes)
+        closed = self._closed(bounds)
+        late = config.scheme.ends(panes) <= bounds
+        counts_from = new.column(COUNTS_FROM).to_numpy()
+        if config.late in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS):
+            late = first < closed
+        kept = ~late
+        if config.late is LatePolicy.GENEROUS:
+            counts_from = np.where(late, closed, counts_from)
+            kept = np.maximum(first, counts_from) < end
+        if late.any():
+            if config.late is LatePolicy.ERROR:
+                at = int(np.flatnonzero(late)[0])
+                pane_end, bound = int(config.scheme.ends(panes)[at]), int(bounds[at])
+                promised = "the stream had ended" if bound == FINISHED else f"nothing below {config.kind.text(bound)} would come"
+                raise LateRowError(f"a row with {config.attribute!r} below {config.kind.text(pane_end)} is late: it was "
+                                   f"promised that {promised}. Allow more disorder with a progress policy such as "
+                                   "'late:10s', or choose the late policy drop, consistent or generous")
+            self.late += int(new.filter(pa.array(late)).column(ROWS.state_schema[0].name).to_numpy().sum())
+        at = new.schema.get_field_index(COUNTS_FROM)
+        return new.set_column(at, COUNTS_FROM, pa.array(counts_from)).filter(pa.array(kept))
+
+    def _merge(self, new: pa.Table) -> None:
+        if not new.num_rows:
+            return
+        chunks = new.column(PANE_ID).to_numpy() // self.config.panes_per_chunk
+        for chunk in np.unique(chunks).tolist():
+            mine = new.filter(pa.array(chunks == chunk))
+            whole = pa.concat_tables([self._chunk(chunk), mine])
+            self.loaded[chunk] = combine_partials(whole, self.config.partial_keys, self.config.carried,
+                                                  id_name=PANE_ID)
+            self.changed.add(chunk)
+
+    def _promise(self, news: Iterable[Mapping[str, Any]]) -> int | None:
+        """Learn what was promised; the largest bound that is new, or nothing."""
+        highest: dict[str, int] = {}
+        reach: int | None = None
+        promises: list[tuple[str, Punctuation]] = []
+        for said in news:
+            self.late += int(said.get("late", 0))
+            for tag, patterns in said.get("promises", []):
+                found = {a: pattern_from_state(a, p) for a, p in patterns.items()}
+                promises.append((tag, Punctuation.of(found)))
+            for tag, value in said.get("highest", {}).items():
+                highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
+        if self.config.delay is not None:
+            delay = self.config.delay
+            promises += [(t, Punctuation.below(ORDINAL, v - delay)) for t, v in highest.items() if v >= NO_BOUND + delay]
+        for tag, punctuation in promises:
+            moved = (self.meld.tables[tag].advance(punctuation) if len(self.meld.tables) == 1
+                     else bool(self.meld.punctuate(tag, punctuation)))
+            bound = punctuation.closes_below(ORDINAL)
+            if moved and bound is not None:
+                reach = bound if reach is None else max(reach, bound)
+        return reach
+
+    # -- closing windows
+
+    def _close(self, before: BoundTable, reach: int) -> pa.Table:
+        config = self.config
+        limit = int(self._closed(np.array([reach]))[0])
+        panes_below = limit * config.scheme.per_slide if abs(limit) < 1 << 60 else limit
+        touched = [c for c in sorted(self.known) if c * config.panes_per_chunk < panes_below]
+        if not touched:
+            return config.result_schema.empty_table()
+        state = pa.concat_tables([self._chunk(c) for c in touched])
+        panes = state.column(PANE_ID).to_numpy()
+        first, end = self._windows(panes)
+        low = self._closed(self._bounds_of(before, state))
+        high = self._closed(self._bounds_of(self.bounds, state))
+        counts_from = state.column(COUNTS_FROM).to_numpy()
+        start = np.maximum(np.maximum(first, counts_from), low)
+        due = start < np.minimum(end, high)
+        regular = counts_from <= low  # the windows such a partial misses are closed already
+        results = self._results(state, due, regular, start, np.minimum(end, high), before)
+        self._expire(state, touched, end > high, panes)
+        return results
+
+    def _results(self, state: pa.Table, due: npt.NDArray[np.bool_], regular: npt.NDArray[np.bool_], start: Ordinals,
+                 stop: Ordinals, before: BoundTable) -> pa.Table:
+        config, names, scheme = self.config, self.config.keys.names, self.config.scheme
+        parts: list[pa.Table] = []
+        whole = due & regular
+        if whole.any():
+            columns = [PANE_ID, *names, *(f.name for a in config.aggregates for f in a.state_schema)]
+            panes = state.filter(pa.array(whole)).select(columns)
+            # partials that counted from a later window and the others may stand side by side: make them one
+            panes = combine_partials(panes, names, config.aggregates, id_name=PANE_ID)
+            rolled = roll_up(panes, names, config.aggregates, panes_per_window=scheme.per_window,
+                             panes_per_slide=scheme.per_slide, first_wid=int(start[whole].min()),
+                             end_wid=int(stop[whole].max()))
+            if self.bounds.groups or self.bounds.selections or before.groups or before.selections:
+                wids = rolled.column(WINDOW_ID).to_numpy()
+                low = self._closed(self._bounds_of(before, rolled))
+                high = self._closed(self._bounds_of(self.bounds, rolled))
+                rolled = rolled.filter(pa.array((wids >= low) & (wids < high)))
+            parts.append(rolled)
+        single = due & ~regular
+        if single.any():
+            rows = state.filter(pa.array(single)).drop_columns([COUNTS_FROM])
+            if not config.stamped:
+                rows = rows.drop_columns([f.name for f in ROWS.state_schema])
+            parts.append(explode(rows, start[single], stop[single]))
+        if not parts:
+            return config.result_schema.empty_table()
+        table = parts[0] if len(parts) == 1 and not single.any() else combine_partials(
+            pa.concat_tables(parts), names, config.aggregates, id_name=WINDOW_ID)
+        return finish_partials(table, names, config.aggregates, id_name=WINDOW_ID).cast(config.result_schema)
+
+    def _expire(self, state: pa.Table, touched: list[int], kept: npt.NDArray[np.bool_], panes: Ordinals) -> None:
+        """Forget what no open window needs; a chunk is written again only when something left it."""
+        if kept.all():
+            return
+        chunks = panes // self.config.panes_per_chunk
+        for chunk in touched:
+            mine = chunks == chunk
+            staying = mine & kept
+            if not staying.any():
+                self.loaded[chunk] = self.config.schema.empty_table()
+                self.changed.add(chunk)
+            elif staying.sum() < mine.sum() and (self.bounds.groups or chunk in self.changed):
+                self.loaded[chunk] = state.filter(pa.array(staying))
+                self.changed.add(chunk)
+
+    # -- small things
+
+    def _windows(self, panes: Ordinals) -> tuple[Ordinals, Ordinals]:
+        scheme = self.config.scheme
+        return window_range(panes, panes_per_window=scheme.per_window, panes_per_slide=scheme.per_slide)
+
+    def _bounds_of(self, bounds: BoundTable, rows: pa.Table) -> Ordinals:
+        return bounds.bounds_for({n: rows.column(n) for n in self.config.keys.names}, rows.num_rows)
+
+    def _closed(self, bounds: Ordinals) -> Ordinals:
+        """The windows complete below each bound; the two infinities stay what they are."""
+        window = self.config.scheme.window
+        finite = (bounds != NO_BOUND) & (bounds != FINISHED)
+        if finite.all():
+            return (bounds + (window.lag - window.origin)) // window.slide
+        closed = bounds.copy()
+        closed[finite] = (bounds[finite] + (window.lag - window.origin)) // window.slide
+        return closed
+
+    # -- saving
+
+    def _chunk(self, chunk: int) -> pa.Table:
+        if chunk not in self.loaded:
+            data = self.store.get(chunk) if chunk in self.known else None
+            if data is None:
+                self.loaded[chunk] = self.config.schema.empty_table()
+            else:
+                self.loaded[chunk] = decode_state(data, KIND, VERSION)[1]["panes"].cast(self.config.schema)
+        self.known.add(chunk)
+        return self.loaded[chunk]
+
+    def _save(self) -> None:
+        for chunk in sorted(self.changed):
+            table = self.loaded[chunk]
+            if table.num_rows:
+                self.store.put(chunk, encode_state(KIND, VERSION, {}, {"panes": table.combine_chunks()}))
+            else:
+                self.store.remove(chunk)
+                self.known.discard(chunk)
+        self.changed.clear()
+
+    def saved(self) -> str:
+        """The bounds and counters as JSON."""
+        return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity(),
+                           "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known)})
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        if state.get("kind") != KIND or state.get("version") != VERSION:
+            raise CheckpointError("the checkpoint was written by another version of panewise: start with a new one")
+        for what, value in self.config.identity().items():
+            if state["identity"].get(what) != value:
+                raise CheckpointError(f"the checkpoint has {what} {state['identity'].get(what)!r}, the query has "
+                                      f"{value!r}: go on with the query it was made with, or start with a new one")
+        self.meld.restore(state["progress"])
+        self.late = int(state["late"])
+        self.known = set(state["chunks"])

@@ -1,0 +1,50 @@
+"""Shard numbers that Spark's hash partitioning spreads evenly.
+
+Spark puts a group into the partition ``hash(key) mod partitions``. With the numbers 0, 1, 2… several shards would share
+a partition while others stay empty; so the numbers are chosen, once and for all, to fall into different partitions
+when there are as many partitions as shards.
+"""
+
+from __future__ import annotations
+
+from panewise.core.errors import PlanError
+
+_MASK = 0xFFFFFFFF
+
+
+def shard_labels(shards: int) -> tuple[int, ...]:
+    """One number per shard; the same for the same count, because checkpoints know shards by their number.
+
+    >>> labels = shard_labels(4)
+    >>> sorted(spark_hash(label) % 4 for label in labels)
+    [0, 1, 2, 3]
+    """
+    if shards < 1:
+        raise PlanError(f"a query needs at least one shard, not {shards}")
+    found: dict[int, int] = {}
+    candidate = 0
+    while len(found) < shards:
+        found.setdefault(spark_hash(candidate) % shards, candidate)
+        candidate += 1
+    return tuple(found[slot] for slot in range(shards))
+
+
+def spark_hash(value: int, seed: int = 42) -> int:
+    """Murmur3 of a 32-bit integer, signed, as Spark's ``hash`` has it.
+
+    >>> spark_hash(1)
+    -559580957
+    """
+    k = (value & _MASK) * 0xCC9E2D51 & _MASK
+    k = (k << 15 | k >> 17) & _MASK
+    k = k * 0x1B873593 & _MASK
+    h = seed ^ k
+    h = (h << 13 | h >> 19) & _MASK
+    h = (h * 5 + 0xE6546B64) & _MASK
+    h ^= 4
+    h ^= h >> 16
+    h = h * 0x85EBCA6B & _MASK
+    h ^= h >> 13
+    h = h * 0xC2B2AE35 & _MASK
+    h ^= h >> 16
+    return h - (1 << 32) if h >> 31 else h

@@ -1,0 +1,309 @@
+"""Files as a Spark stream with exact progress: NDJSON with punctuation in line, Parquet and CSV with a policy.
+
+Row order in files is arrival order. Every row carries the bound in force when it arrived (see
+:mod:`panewise.engines.spark.wire`), so late rows are judged exactly, and offsets say file, line and progress, so a
+replay after a failure gives the same rows with the same bounds. With ``finite`` the end of the files is a punctuation
+that covers everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from panewise.core.errors import PlanError
+from panewise.engines.spark.pieces import Piece, pieces
+from panewise.engines.spark.tracker import Tracker
+from panewise.engines.spark.types import spark_type
+from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
+from panewise.files.formats import expand
+from panewise.files.reader import FileStream
+from panewise.progress.watermarks import NO_BOUND
+
+FORMAT = "panewise"
+ROWS_PER_BATCH = 1_000_000
+ROWS_PER_TASK = 250_000
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """What defines a stream of files."""
+
+    path: str
+    attribute: str
+    progress: str = "source"
+    finite: bool = True
+    rows_per_batch: int = ROWS_PER_BATCH
+    schema: str | None = None
+
+    def open(self) -> FileStream:
+        """Look at the files."""
+        return FileStream.open(self.path, time=self.attribute)
+
+    def tracker(self, stream: FileStream) -> Tracker:
+        """Progress before the first row."""
+        kind = stream.schema.ordinal_kind(self.attribute)
+        return Tracker(self.attribute, kind, self.progress, stream.schema.columns)
+
+
+def read_stream(spark: SparkSession, path: str | Path, *, time: str | None = None, progress: str = "source",
+                finite: bool = True, rows_per_batch: int = ROWS_PER_BATCH) -> DataFrame:
+    """Files as a streaming DataFrame for ``run_streaming`` (whose ``progress`` stays ``source``).
+
+    ``rows_per_batch`` limits a micro-batch. ``finite=False`` waits for more files, and more lines in the last one.
+    """
+    return _load(spark, spark.readStream, path, time, progress, finite, rows_per_batch)
+
+
+def read_batch(spark: SparkSession, path: str | Path, *, time: str | None = None, progress: str = "source") -> DataFrame:
+    """Files as a bounded DataFrame for ``run_batch``, rows stamped with the bound in force at their arrival."""
+    return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH)
+
+
+def _load(spark: SparkSession, reader: Any, path: str | Path, time: str | None, progress: str, finite: bool,
+          rows_per_batch: int) -> DataFrame:
+    if rows_per_batch < 1:
+        raise PlanError(f"a micro-batch needs at least one row, not {rows_per_batch}")
+    stream = FileStream.open(path, time=time)
+    attribute = stream.schema.time
+    if attribute is None:
+        raise PlanError(f"{path}: no column orders the stream; name one with time=, such as time='ts'")
+    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch)
+    options.tracker(stream)  # a policy that cannot work is refused here
+    spark.dataSource.register(PanewiseFiles)
+    found: DataFrame = reader.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
+    return found
+
+
+class PanewiseFiles(DataSource):
+    """The data source behind ``read_stream`` and ``read_batch``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name in ``format(...)``."""
+        return FORMAT
+
+    def _settings(self) -> StreamOptions:
+        return StreamOptions(**json.loads(self.options["panewise"]))
+
+    def schema(self) -> T.StructType:
+        """The files' columns, then the side columns."""
+        columns = self._settings().open().arrow
+        fields = [T.StructField(f.name, spark_type(f.type)) for f in columns]
+        return T.StructType([*fields, T.StructField(CONTROL, T.StringType()), T.StructField(ROW_BOUND, T.LongType()),
+                             T.StructField(POSITION, T.LongType())])
+
+    def streamReader(self, schema: T.StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Structured Streaming."""
+        return FileStreamReader(self._settings())
+
+    def reader(self, schema: T.StructType) -> DataSourceReader:
+        """Batch."""
+        return FileBatchReader(self._settings())
+
+
+@dataclass
+class Span(InputPartition):
+    """A part of one file for one task: from ``start`` up to ``stop``, and the progress before it."""
+
+    file: str | None
+    """``None`` for the end of the stream."""
+    start: int
+    stop: int
+    position: int
+    progress: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a stream has been read; the offset of a streaming query."""
+
+    file: str = ""
+    at: int = 0
+    position: int = 0
+    """Lines or rows of all files before."""
+    ended: bool = False
+    progress: dict[str, Any] | None = None
+
+    def offset(self) -> dict[str, str]:
+        """As Spark keeps it."""
+        return {"place": json.dumps(self.__dict__, sort_keys=True)}
+
+    @classmethod
+    def of(cls, offset: dict[str, str]) -> Place:
+        """From Spark's log."""
+        return cls(**json.loads(offset["place"]))
+
+
+class Walker:
+    """Walks through the files on the driver: follows progress, and cuts the way into spans for tasks."""
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.options = options
+        self.stream = options.open()
+        self.files: list[Path] | None = None
+        """A fixed list of files, when nothing that comes later may be read."""
+
+    def walk(self, start: Place, *, limit: int | None = None, until: Place | None = None) -> tuple[Place, list[Span]]:
+        """From a place, for so many lines, or up to another place, or to the end of what is there."""
+        if start.ended or (until is not None and (start.file, start.at, start.ended) == (until.file, until.at, until.ended)):
+            return start, []
+        tracker = self.options.tracker(self.stream)
+        if start.progress is not None:
+            tracker.restore(start.progress)
+        spans: list[Span] = []
+        file, at, position = start.file, start.at, start.position
+        left = limit
+        for path in self._from(start.file, until.file if until else None):
+            at = at if path.name == file else 0
+            file = path.name
+            span = Span(file, at, at, position, tracker.snapshot())
+            for item in pieces(self.stream, path, at, self.options.attribute):
+                if until is not None and file == until.file and item.at >= until.at:
+                    break
+                if isinstance(item, Piece):
+                    room = _room(item, left, until if until and file == until.file else None)
+                    part = item.head(room)
+                    if tracker.reads_rows:
+                        tracker.observe(part.rows())
+                    size, end = part.size, part.at + part.size
+                else:
+                    tracker.punctuate(item.punctuation)
+                    size, end = 1, item.at + 1
+                position += end - at
+                at = end
+                span.stop = end
+                left = None if left is None else left - size
+                if span.stop - span.start >= ROWS_PER_TASK:
+                    spans.append(span)
+                    span = Span(file, at, at, position, tracker.snapshot())
+                if left is not None and left <= 0:
+                    break
+            if span.stop > span.start:
+                spans.append(span)
+            if left is not None and left <= 0:
+                return Place(file, at, position, False, tracker.snapshot()), spans
+        ended = self.options.finite if until is None else until.ended
+        if ended:
+            spans.append(Span(None, 0, 0, position, tracker.snapshot()))
+        return Place(file, at, position, ended, tracker.snapshot()), spans
+
+    def _from(self, file: str, last: str | None) -> list[Path]:
+        files = self.files if self.files is not None else expand(Path(self.options.path))
+        return [f for f in files if f.name >= file and (last is None or f.name <= last)]
+
+    def read(self, span: Span) -> Iterator[pa.RecordBatch]:
+        """The rows of a span with their side columns; what was promised comes last."""
+        tracker = self.options.tracker(self.stream)
+        tracker.restore(span.progress)
+        schema = self.wire_schema
+        if span.file is None:
+            yield from _controls([END_TEXT], schema)
+            return
+        root = Path(self.options.path)
+        path = root if root.is_file() else root / span.file
+        said: list[str] = []
+        for item in pieces(self.stream, path, span.start, self.options.attribute):
+            if item.at >= span.stop:
+                break
+            if isinstance(item, Piece):
+                rows = item.head(span.stop - item.at).rows()
+                bounds = tracker.stamp(rows)
+                positions = np.arange(rows.num_rows, dtype=np.int64) + (span.position + item.at - span.start + 1)
+                columns = [*rows.columns, pa.nulls(rows.num_rows, pa.string()),
+                           pa.array(bounds, mask=bounds == NO_BOUND), pa.array(positions)]
+                yield from pa.table(columns, schema=schema).combine_chunks().to_batches()
+            else:
+                tracker.punctuate(item.punctuation)
+                said.append(tracker.text(item.punctuation))
+        yield from _controls([*said, *tracker.news()], schema)
+
+    @property
+    def wire_schema(self) -> pa.Schema:
+        """The columns of a batch for Spark."""
+        return pa.schema([*self.stream.arrow, pa.field(CONTROL, pa.string()), pa.field(ROW_BOUND, pa.int64()),
+                          pa.field(POSITION, pa.int64())])
+
+
+class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets on the driver, rows in tasks."""
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.options = options
+        self.walker: Walker | None = None
+        self.planned: dict[tuple[str, str], list[Span]] = {}
+
+    def _walker(self) -> Walker:
+        if self.walker is None:
+            self.walker = Walker(self.options)
+        return self.walker
+
+    def initialOffset(self) -> dict[str, str]:  # noqa: N802
+        """Before the first file."""
+        return Place().offset()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """One micro-batch's share."""
+        return ReadMaxRows(self.options.rows_per_batch)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Fix the files: what comes later is for a later run."""
+        self._walker().files = expand(Path(self.options.path))
+
+    def latestOffset(self, start: dict[str, str], limit: ReadLimit) -> dict[str, str]:  # noqa: N802
+        """How far the next micro-batch may go."""
+        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        if rows is None and not isinstance(limit, ReadAllAvailable):
+            rows = self.options.rows_per_batch
+        end, spans = self._walker().walk(Place.of(start), limit=rows)
+        if not spans:
+            return start
+        self.planned = {(start["place"], end.offset()["place"]): spans}
+        return end.offset()
+
+    def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[InputPartition]:
+        """The spans between two offsets; walked again when they come from the log of an earlier run."""
+        known = self.planned.get((start["place"], end["place"]))
+        return known if known is not None else self._walker().walk(Place.of(start), until=Place.of(end))[1]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One task."""
+        assert isinstance(partition, Span)
+        return Walker(self.options).read(partition)
+
+
+class FileBatchReader(DataSourceReader):
+    """All files at once."""
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One span per file, or several for long ones."""
+        return Walker(self.options).walk(Place())[1]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One task."""
+        assert isinstance(partition, Span)
+        return Walker(self.options).read(partition)
+
+
+def _room(piece: Piece, left: int | None, until: Place | None) -> int:
+    room = piece.size if left is None else min(piece.size, left)
+    return room if until is None else min(room, until.at - piece.at)
+
+
+def _controls(texts: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if texts:
+        columns = [pa.array(texts, f.type) if f.name == CONTROL else pa.nulls(len(texts), f.type) for f in schema]
+        yield from pa.table(columns, schema=schema).to_batches()

@@ -1,0 +1,112 @@
+"""Streaming: pane partials of every micro-batch, gathered by shards that close windows as punctuation arrives.
+
+``source ─ filter, project (JVM) ─ partials (stateless) ─ by shard ─ kernel host (stateful) ─ results``
+
+Lateness. Where the source stamps rows with the bound in force at their arrival (panewise's file source does), each row
+is judged by its own stamp, so results do not depend on how the stream is cut into micro-batches. Other DataFrames have
+no order inside a micro-batch: their rows are judged by what was promised before it, a pane at a time.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from panewise.core.errors import SchemaError, UnsupportedError
+from panewise.engines.spark.calls import bound_aggregates
+from panewise.engines.spark.fragment import Fragment, as_ordinal, result_field
+from panewise.engines.spark.host import Unpack, hosted
+from panewise.engines.spark.lineage import origins
+from panewise.engines.spark.partial_stage import (
+    MESSAGE_DDL,
+    PROGRESS_COLUMN,
+    RAW,
+    SHARD,
+    PartialStage,
+    argument_names,
+)
+from panewise.engines.spark.progress import derived
+from panewise.engines.spark.relation import data_columns, quoted, require, scalar_column
+from panewise.engines.spark.shard import ShardConfig
+from panewise.engines.spark.sharding import shard_labels
+from panewise.engines.spark.wire import LATE_COLUMN, POSITION, ROW_BOUND
+from panewise.kernels.panes import WINDOW_ID
+from panewise.progress.late import LatePolicy
+
+LATE_METRIC = "panewise"
+"""The observed metric of a streaming query that holds ``late_rows``, the late rows of each micro-batch."""
+_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+
+
+def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) -> DataFrame:
+    """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
+    config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
+    messages = rows.mapInArrow(stage, MESSAGE_DDL)
+    gathered = hosted(messages, config)
+    observed = gathered.observe(LATE_METRIC, F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"))
+    schema = config.result_schema
+    if late is LatePolicy.SIDE:
+        schema = schema.append(pa.field(LATE_COLUMN, pa.string()))
+    results = observed.mapInArrow(Unpack(schema), T.StructType([result_field(f.name, f.type) for f in schema]))
+    found = {a.name: quoted(a.name) for a in fragment.aggregates}
+    return fragment.finished(fragment.windowed(results, quoted(WINDOW_ID), found))
+
+
+def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) \
+        -> tuple[ShardConfig, PartialStage, DataFrame]:
+    """The two halves of the operator, and the rows the first one reads."""
+    rows = fragment.rows
+    stamped = ROW_BOUND in rows.columns
+    follow = derived(progress, fragment.clause.ordinal)
+    if late is LatePolicy.SIDE and not stamped:
+        raise UnsupportedError("late rows as an output need rows that carry the bound in force at their arrival: read "
+                               "files with panewise.engines.spark.sources.read_stream, or choose another late policy")
+    aggregates = tuple(bound_aggregates(fragment))
+    ordered = [a.function.needs_order for a in aggregates]
+    if any(ordered) and POSITION not in rows.columns:
+        raise UnsupportedError("first and last need the order of arrival, which this DataFrame does not have: read files "
+                               "with panewise.engines.spark.sources.read_stream")
+    keys = pa.schema([pa.field(n, t) for n, t in zip(fragment.keys, fragment.key_types, strict=True)])
+    labels = shard_labels(shards if fragment.keys else 1)
+    inputs = tuple(origins(fragment))
+    config = ShardConfig(fragment.scheme, keys, aggregates, tuple(o.tag for o in inputs), late, stamped, len(labels),
+                         follow.delay if follow else None, fragment.clause.attribute, fragment.clause.ordinal)
+    names = argument_names([fragment.arguments(i) for i in range(len(aggregates))], ordered)
+    if not stamped:
+        names = (*names, ())
+    stage = PartialStage(fragment.scheme, keys, config.carried, names, labels, inputs, late, stamped,
+                         follow is not None, fragment.clause.attribute, fragment.clause.ordinal)
+    more = [_shard(fragment, labels).alias(SHARD)]
+    if follow is not None and follow.column is not None:
+        more.append(_progress_column(fragment, follow.column).alias(PROGRESS_COLUMN))
+    if late is LatePolicy.SIDE:
+        raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
+        more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
+    return config, stage, fragment.rows_with(*more)
+
+
+def _shard(fragment: Fragment, labels: tuple[int, ...]) -> Column:
+    if len(labels) == 1:
+        return F.lit(labels[0])
+    keys = [_plain_zero(fragment, i) for i in range(len(fragment.keys))]
+    choice = F.pmod(F.xxhash64(*keys), F.lit(len(labels))).cast("int") + F.lit(1)
+    return F.element_at(F.array(*map(F.lit, labels)), choice)
+
+
+def _plain_zero(fragment: Fragment, index: int) -> Column:
+    """-0.0 and 0.0 are one group, so they must be in one shard."""
+    key = scalar_column(fragment.node.keys[index].scalar)
+    fraction = isinstance(fragment.rows.schema[fragment.keys[index]].dataType, T.FloatType | T.DoubleType)
+    return key + F.lit(0.0) if fraction else key
+
+
+def _progress_column(fragment: Fragment, column: str) -> Column:
+    """A column of the input that says how far the stream is, as a bigint; a null says nothing."""
+    require(fragment.below, {column})
+    expected, found = fragment.below.schema[fragment.clause.attribute].dataType, fragment.below.schema[column].dataType
+    if type(expected) is not type(found):
+        raise SchemaError(f"progress column {column!r} is {found.simpleString()}, but the windowing attribute is "
+                          f"{expected.simpleString()}: both must be of one kind")
+    return as_ordinal(quoted(column), fragment.clause.ordinal)

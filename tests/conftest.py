@@ -1,0 +1,21 @@
+"""What all tests share: one Spark session, started by the first test that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session with two cores and two shuffle partitions: small data, short tests."""
+    from panewise.engines.spark.session import session
+
+    running = session("local[2]", "panewise tests", **{"spark.sql.shuffle.partitions": 2})
+    yield running
+    running.stop()
