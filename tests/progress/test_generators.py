@@ -245,3 +245,13 @@ class TestSavedState:
 def test_parameters_that_make_no_sense_are_refused(make: Callable[[], Generator], problem: str) -> None:
     with pytest.raises(ProgressError, match=problem):
         make()
+
+
+def test_long_batches_with_jumps_are_believed_row_by_row_as_short_ones() -> None:
+    rows = np.arange(5_000, dtype=np.int64)
+    rows[[1_500, 1_501, 3_100]] = 10**9
+    rows[4_000:] += 10**6
+    whole, cut = JumpGuard(50, patience=30), JumpGuard(50, patience=30)
+    at_once = whole.believed(rows)
+    assert at_once.tolist() == np.concatenate([cut.believed(rows[i : i + 7]) for i in range(0, 5_000, 7)]).tolist()
+    assert np.flatnonzero(at_once == NO_BOUND).tolist() == [1_500, 1_501, 3_100, *range(4_000, 4_029)]

@@ -220,6 +220,12 @@ class BoundTable:
             raise CheckpointError(
                 f"saved bounds are on {state.get('attribute')!r}, this stream is ordered by {self.attribute!r}"
             )
+        try:
+            self._restore(state)
+        except (KeyError, TypeError, ValueError) as error:  # a checkpoint is input
+            raise CheckpointError(f"saved bounds on {self.attribute!r} are damaged: {error!r}") from error
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
         self.linear = int(state["linear"])
         self.groups = {}
         for saved in state["groups"]:

@@ -115,10 +115,13 @@ class Generator(ABC):
             )
         if ("guard" in state) != (self.guard is not None):
             raise CheckpointError("saved progress and this run differ in max_jump: restart with the same option")
-        self._supplied = int(state["supplied"])
-        if self.guard is not None:
-            self.guard.restore(state["guard"])
-        self._load(state["state"])
+        try:
+            self._supplied = int(state["supplied"])
+            if self.guard is not None:
+                self.guard.restore(state["guard"])
+            self._load(state["state"])
+        except (KeyError, TypeError, ValueError) as error:  # a checkpoint is input
+            raise CheckpointError(f"saved progress of the policy {self.kind!r} is damaged: {error!r}") from error
 
     # -- what a kind defines -------------------------------------------------------------------------------------
 

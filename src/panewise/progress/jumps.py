@@ -11,6 +11,9 @@ from panewise.core.errors import ProgressError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.watermarks import NO_BOUND
 
+BLOCK = 1024
+"""How many rows one jump can slow down."""
+
 
 class JumpGuard:
     """Rows further than ``max_jump`` ahead of the highest believed value do not count for progress.
@@ -36,15 +39,25 @@ class JumpGuard:
     def believed(self, values: Ordinals) -> Ordinals:
         """The values with those that are not believed replaced by ``NO_BOUND``; a jump that ends a streak by its low.
 
-        One pass of array arithmetic while nothing jumps; only a batch with a jump in it is walked row by row.
+        One pass of array arithmetic while nothing jumps; only the block of rows around a jump is walked row by row.
         """
-        if not len(values):
+        if not len(values) or self._nothing_jumps(values):
             return values
+        blocks = [values[i : i + BLOCK] for i in range(0, len(values), BLOCK)]
+        return np.concatenate([b if self._nothing_jumps(b) else self._walk(b) for b in blocks])
+
+    def _nothing_jumps(self, values: Ordinals) -> bool:
+        """Whether all of these can be believed; then they are."""
+        if self.streak:
+            return False
         start = values[0] if self.highest == NO_BOUND else self.highest
         highs = np.maximum.accumulate(np.concatenate((np.array([start], np.int64), values)))
-        if not self.streak and not np.any(highs[1:] > _plus(highs[:-1], self.max_jump)):
-            self.highest = int(highs[-1])
-            return values
+        if np.any(highs[1:] > _plus(highs[:-1], self.max_jump)):
+            return False
+        self.highest = int(highs[-1])
+        return True
+
+    def _walk(self, values: Ordinals) -> Ordinals:
         return np.array([self._next(v) for v in values.tolist()], np.int64)
 
     def _next(self, value: int) -> int:

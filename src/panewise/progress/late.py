@@ -60,7 +60,7 @@ class Decision:
         return int(np.count_nonzero(self.late))
 
 
-def decide(policy: LatePolicy, first: Ordinals, last: Ordinals, values: Ordinals,  # noqa: PLR0917 - parallel columns
+def decide(policy: LatePolicy, first: Ordinals, last: Ordinals, values: Ordinals,
            bounds: Ordinals, closed_below: Callable[[int], int], *, stream: str = "", attribute: str = "",
            kind: OrdinalKind = OrdinalKind.INTEGER, first_row: int = 1) -> Decision:
     """Apply a late policy to a batch.

@@ -109,10 +109,11 @@ class PerSubstream(Generator):
 
     def _own_maxima(self, values: Ordinals, codes: Ordinals) -> Ordinals:
         """The largest value of the row's substream before the row: a running maximum restarted per substream."""
-        present = np.unique(codes)
+        present = np.flatnonzero(np.bincount(codes))
         all_codes = np.concatenate((present, codes))
         distinct, ranks = np.unique(np.concatenate((self.highest[present], values)), return_inverse=True)
-        order = np.argsort(all_codes, kind="stable")  # what was known before comes first in its substream
+        small = all_codes.astype(np.int16) if len(self.keys) < 2**15 else all_codes  # sorted by radix, not by comparing
+        order = np.argsort(small, kind="stable")  # what was known before comes first in its substream
         lifted = all_codes * len(distinct) + ranks
         running = distinct[np.maximum.accumulate(lifted[order]) - all_codes[order] * len(distinct)]
         before = np.empty(len(order), np.int64)
