@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+
 from oracle.building import (
     arrivals,
     by_time,
@@ -20,7 +21,6 @@ from oracle.building import (
     table,
     window,
 )
-
 from panewise.core.errors import SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
@@ -168,7 +168,8 @@ def test_f17_a_non_retroactive_relation_is_read_as_of_the_arrival_of_each_row():
 def test_f17_a_retroactive_relation_reaches_back_to_rows_that_already_came():
     oracle = Oracle(quotes_with(SourceKind.RELATION, True), F17_QUOTES, tables={"symbols": F17_HISTORY})
     assert [(c.tau, c.sign, c.row["ts"], c.row["name"]) for c in oracle.changes()] == [
-        (1, 1, 1, "Acme"), (2, -1, 1, "Acme"), (4, 1, 2, "Beta"), (5, 1, 5, "Beta"), (12, -1, 2, "Beta"), (15, -1, 5, "Beta")]
+        (1, 1, 1, "Acme"), (2, -1, 1, "Acme"), (4, 1, 2, "Beta"), (5, 1, 5, "Beta"),
+        (12, -1, 2, "Beta"), (15, -1, 5, "Beta")]
 
 
 def test_f17_reusing_a_deleted_key_is_refused():
@@ -221,9 +222,10 @@ def test_a_window_over_an_internal_aggregate_adds_up_its_last_values():
 
 
 def test_wstream_inside_an_aggregate_equals_the_nested_form():
-    nested = grouped(Window(grouped(sums_every_six(), call("v", "sum", "v")), over_rows(CountWindow(3))), call("t", "sum", "v"))
+    three = over_rows(CountWindow(3))
+    nested = grouped(Window(grouped(sums_every_six(), call("v", "sum", "v")), three), call("t", "sum", "v"))
     external = Window(NUMBERS, clause(TumblingWindow.registered(6)))
-    stream = RelationToStream(grouped(external, call("v", "sum", "v")), WSTREAM, output_window=over_rows(CountWindow(3)))
+    stream = RelationToStream(grouped(external, call("v", "sum", "v")), WSTREAM, output_window=three)
     flat = grouped(stream, call("t", "sum", "v"))
     assert Oracle(flat, SIX_TIMELINE).changes() == Oracle(nested, SIX_TIMELINE).changes()
 

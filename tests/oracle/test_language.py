@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sql.sql_cases import catalog, load, options
 
 from panewise.core.time import HOUR, SECOND
 from panewise.engines.oracle import Oracle
@@ -18,6 +17,7 @@ from panewise.plan.nodes import Node, Source
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
+from sql.sql_cases import catalog, load, options
 
 WORDS = ("ftp", "TCP", "UDP", "SYN", "SYN_ACK", "U", "202.101.0.0")
 CASES = {case["id"]: case for case in load("queries.yaml")}

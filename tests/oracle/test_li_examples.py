@@ -7,8 +7,8 @@ from itertools import product
 
 import pyarrow as pa
 import pytest
-from oracle.building import arrivals, call, clause, columns, per_window, rows, source
 
+from oracle.building import arrivals, call, clause, columns, per_window, rows, source
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
@@ -60,7 +60,8 @@ def test_w4_a_row_of_minute_10_updates_ten_windows_and_punctuation_at_minute_11_
 
 
 def test_w5_the_disordered_packets_are_complete_at_the_midnight_punctuation():
-    packets = Source("s", SourceSchema({"srcIP": pa.string(), "len": pa.int64(), "ts": pa.timestamp("us", tz="UTC")}, "ts"))
+    types = {"srcIP": pa.string(), "len": pa.int64(), "ts": pa.timestamp("us", tz="UTC")}
+    packets = Source("s", SourceSchema(types, "ts"))
     clock = OrdinalKind.TIMESTAMP
     origin, midnight = (clock.parse(f"2026-01-0{day}T{time}Z") for day, time in ((1, "23:58:00"), (2, "00:00:00")))
     data = [("202.1.3.0", 102, "1T23:59:23"), ("102.3.2.7", 200, "1T23:58:00"), ("202.1.3.0", 111, "1T23:59:53"),
@@ -116,7 +117,8 @@ def band(left_range: int, right_range: int, bounds: str = "strict") -> BandJoin:
     return BandJoin(left, right, "m1.ts", "m2.ts", left_range, right_range, bounds=bounds)
 
 
-def by_global_order(arriving: list[tuple[str, int]], ranges: dict[str, int], *, purge_by_other: bool) -> set[tuple[int, int]]:
+def by_global_order(arriving: list[tuple[str, int]], ranges: dict[str, int], *,
+                    purge_by_other: bool) -> set[tuple[int, int]]:
     """The naive joins that trust the order of arrival: no test of timestamps, only of what is held."""
     held: dict[str, list[int]] = {"m1": [], "m2": []}
     found: set[tuple[int, int]] = set()
@@ -136,8 +138,8 @@ def declared(join: BandJoin, arriving: list[tuple[str, int]]) -> set[tuple[int, 
 
 def test_w11_a_join_that_trusts_arrival_loses_partners_when_one_input_is_a_minute_late():
     minutes = range(0, 600, 30)
-    arriving = sorted([("m1", t, t) for t in minutes] + [("m2", t, t + 60) for t in minutes], key=lambda a: (a[2], a[0]))
-    inputs = [(name, ts) for name, ts, _ in arriving]
+    arriving = sorted([(t, "m1", t) for t in minutes] + [(t + 60, "m2", t) for t in minutes])
+    inputs = [(name, ts) for _, name, ts in arriving]
     wrong = by_global_order(inputs, {"m1": 180, "m2": 120}, purge_by_other=False)
     right = declared(band(180, 120), inputs)
     assert right == {(m1, m2) for m1, m2 in product(minutes, minutes) if m1 - 120 < m2 < m1 + 180}
@@ -149,8 +151,8 @@ def test_w11_a_join_that_trusts_arrival_loses_partners_when_one_input_is_a_minut
 def test_w11_a_join_that_trusts_arrival_joins_rows_eight_minutes_apart_when_one_input_is_five_minutes_late():
     start = 36_000
     seconds = range(start, start + 720)
-    arriving = sorted([("m1", t, t + 300) for t in seconds] + [("m2", t, t) for t in seconds], key=lambda a: (a[2], a[0]))
-    until = [(name, ts) for name, ts, at in arriving if at <= start + 659]
+    arriving = sorted([(t + 300, "m1", t) for t in seconds] + [(t, "m2", t) for t in seconds])
+    until = [(name, ts) for at, name, ts in arriving if at <= start + 659]
     early, late = start + 180, start + 659
     wrong = by_global_order(until, {"m1": 180, "m2": 120}, purge_by_other=False)
     assert (early, late) in wrong  # 10:03:00 and 10:10:59

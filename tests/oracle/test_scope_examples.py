@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+
 from oracle.building import (
     arrivals,
     by_time,
@@ -19,7 +20,6 @@ from oracle.building import (
     source,
     window,
 )
-
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
@@ -45,7 +45,8 @@ def lives(plan: Node, items: list[object]) -> dict[int, tuple[int, int]]:
     return {row["ts"]: (row["valid_from"], row["expires_at"]) for row in Oracle(plan, items).results()}
 
 
-@pytest.mark.parametrize(("tau", "first", "final"), [(0, 0, 0), (3, 0, 0), (4, 0, 4), (9, 0, 8), (12, 3, 12), (15, 3, 12)])
+@pytest.mark.parametrize(("tau", "first", "final"), [
+    (0, 0, 0), (3, 0, 0), (4, 0, 4), (9, 0, 8), (12, 3, 12), (15, 3, 12)])
 def test_pf1_a_scope_of_ten_every_four_is_frozen_between_its_refreshes(tau: int, first: int, final: int):
     assert times(Window(A, last(10, 4)), tau) == list(range(first, final + 1))
 
@@ -57,7 +58,8 @@ def test_pf1_rows_become_visible_and_expire_at_refreshes():
 
 def test_pf2_disclosed_tumbling_windows_show_the_last_closed_batch():
     plan = Window(A, clause(TumblingWindow.registered(5)))
-    assert [times(plan, tau) for tau in (0, 4, 5, 9, 10)] == [[0], [0], [1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]
+    first, second = [1, 2, 3, 4, 5], [6, 7, 8, 9, 10]
+    assert [times(plan, tau) for tau in (0, 4, 5, 9, 10)] == [[0], [0], first, first, second]
 
 
 def test_a_growing_tumbling_window_piles_up_and_drops_together():
@@ -84,7 +86,7 @@ def test_pf4_a_representative_leaves_a_count_window_when_its_successor_by_n_is_a
 
 
 def test_pf5_of_two_results_the_later_born_can_die_first():
-    arriving = [("a", "a"), ("b", "b"), ("b", "a"), ("a", "c"), ("a", "b"), ("b", "x"), ("b", "y"), ("b", "z"), ("a", "q")]
+    arriving = ["aa", "bb", "ba", "ac", "ab", "bx", "by", "bz", "aq"]  # stream, value
     items = arrivals(*((name, {"ts": at, "v": v}) for at, (name, v) in enumerate(arriving, start=1)))
     plan = joined(Window(A, over_rows(CountWindow(3))), Window(B, over_rows(CountWindow(4))), "`l.v` = `r.v`")
     found = [(c.sign, c.row["l.v"], c.tau) for c in Oracle(plan, items).changes()]
@@ -109,7 +111,8 @@ def test_pf7_groups_vanish_when_only_the_clock_moves():
 def test_pf8_a_group_wise_punctuation_closes_the_windows_of_its_group_only():
     clock = OrdinalKind.TIMESTAMP
     noon = clock.parse("2026-01-01T12:00:00Z")
-    traffic = Source("s", SourceSchema({"seg": pa.string(), "speed": pa.int64(), "ts": pa.timestamp("us", tz="UTC")}, "ts"))
+    types = {"seg": pa.string(), "speed": pa.int64(), "ts": pa.timestamp("us", tz="UTC")}
+    traffic = Source("s", SourceSchema(types, "ts"))
     bracket = WindowClause(SlidingWindow(5 * MINUTE, MINUTE, noon), "ts", clock)
     plan = per_window(traffic, bracket, call("hi", "max", "speed"), call("lo", "min", "speed"), keys=["seg"])
     data = rows(("s1", 55, noon + 10 * SECOND), ("s1", 62, noon + 40 * SECOND), ("s2", 50, noon + 50 * SECOND),

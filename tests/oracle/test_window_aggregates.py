@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from oracle.building import arrivals, call, clause, over_rows, per_window, project, rows, source, window
 
+from oracle.building import arrivals, call, clause, over_rows, per_window, project, rows, source, window
 from panewise.core.errors import LateRowError, PlanError, ProgressError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.engines.oracle import Oracle, run_oracle
@@ -52,8 +52,9 @@ def test_sessions_of_each_key_end_after_a_pause_of_that_key():
     keyed = source(k=pa.string())
     plan = per_window(keyed, clause(SessionWindow(5), partition=("k",)), COUNT, keys=["k"])
     data = rows((1, "a"), (3, "b"), (6, "a"), (12, "a"), (9, "b"), columns="ts k")
-    found = [(r["k"], r["window"]["start"], r["window"]["end"], r["n"]) for r in Oracle(plan, timeline(s=data)).results()]
-    assert found == [("a", 1, 11, 2), ("b", 3, 8, 1), ("b", 9, 14, 1), ("a", 12, 17, 1)]
+    found = Oracle(plan, timeline(s=data)).results()
+    sessions = [(r["k"], *r["window"].values(), r["n"]) for r in found]
+    assert sessions == [("a", 1, 11, 2), ("b", 3, 8, 1), ("b", 9, 14, 1), ("a", 12, 17, 1)]
 
 
 def test_a_session_stays_open_until_a_bound_passes_its_end():
@@ -90,7 +91,8 @@ def test_partitioning_a_time_window_is_grouping():
 def test_rows_of_a_union_are_numbered_in_the_order_they_arrive():
     a, b = source("a", v=pa.int64()), source("b", v=pa.int64())
     plan = per_window(Union((a, b)), over_rows(RowWindow(2, 2)), call("v", "sum", "v"))
-    items = arrivals(("a", {"ts": 1, "v": 1}), ("b", {"ts": 1, "v": 10}), ("b", {"ts": 0, "v": 20}), ("a", {"ts": 2, "v": 2}))
+    data = [("a", 1, 1), ("b", 1, 10), ("b", 0, 20), ("a", 2, 2)]
+    items = arrivals(*((name, {"ts": ts, "v": v}) for name, ts, v in data))
     assert [row["v"] for row in Oracle(plan, items).results()] == [11, 22]
 
 
@@ -100,7 +102,8 @@ def test_a_predicate_in_the_window_filters_before_rows_are_counted():
 
 
 def test_rows_in_the_gaps_are_in_no_window():
-    assert counts(Oracle(per_window(S, clause(SlidingWindow(3, 10)), COUNT), timeline(s=at(6, 7, 9))), "window") == [(7, 2)]
+    gapped = per_window(S, clause(SlidingWindow(3, 10)), COUNT)
+    assert counts(Oracle(gapped, timeline(s=at(6, 7, 9))), "window") == [(7, 2)]
 
 
 def test_a_window_aggregate_can_be_windowed_again():
@@ -111,7 +114,8 @@ def test_a_window_aggregate_can_be_windowed_again():
 
 def test_expressions_group_and_aggregate():
     plan = per_window(S, TEN, call("total", "sum", "v * 2"), call("kinds", "count", "v % 2", distinct=True))
-    assert Oracle(plan, timeline(s=at(1, 2, 3))).results() == [{"window": {"start": 0, "end": 10}, "total": 6, "kinds": 2}]
+    found = Oracle(plan, timeline(s=at(1, 2, 3))).results()
+    assert found == [{"window": {"start": 0, "end": 10}, "total": 6, "kinds": 2}]
 
 
 def test_first_and_last_go_by_arrival():

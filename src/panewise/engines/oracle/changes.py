@@ -8,22 +8,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from panewise.engines.oracle import accumulation, inputs, tables
+from panewise.engines.oracle import inputs
 from panewise.engines.oracle.tuples import Tup, sortable, value_of
-from panewise.plan.nodes import (
-    AntiJoin,
-    BagDifference,
-    Distinct,
-    GroupAggregate,
-    Node,
-    RelationToStream,
-    RelationToStreamKind,
-    SemiJoin,
-    Table,
-    TableJoin,
-    Window,
-)
-from panewise.windows.base import Clock
+from panewise.plan.nodes import Distinct, GroupAggregate, Node, RelationToStream, RelationToStreamKind, Window
+from panewise.planner.labels import label
+from panewise.planner.patterns import UpdatePattern
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -57,7 +46,7 @@ class Form(Enum):
 
 
 def form_of(node: Node) -> Form:
-    """The form of a plan's results, from the plan alone."""
+    """The form of a plan's results, from its update pattern in the clock of time."""
     if inputs.is_append_only(node):
         return Form.STREAM
     top = node
@@ -66,7 +55,8 @@ def form_of(node: Node) -> Form:
     dated = isinstance(top, RelationToStream) and top.kind is not RelationToStreamKind.WSTREAM
     if dated and _passes_through(node, top):
         return Form.EVENTS
-    return Form.LIVES if knows_its_end(node) else Form.CHANGES
+    pattern = label(node).output.downgrade().pattern
+    return Form.CHANGES if pattern is UpdatePattern.STR else Form.LIVES
 
 
 def _passes_through(node: Node, top: Node) -> bool:
@@ -75,26 +65,6 @@ def _passes_through(node: Node, top: Node) -> bool:
             return False
         node = node.inputs[0]
     return True
-
-
-def knows_its_end(node: Node) -> bool:
-    """Whether the instant at which a result leaves is known when it is produced (papers 1.4 and 1.9, time clock)."""
-    if accumulation.is_internal(node):
-        return True
-    match node:
-        case GroupAggregate() | BagDifference() | SemiJoin() | AntiJoin() | Table():
-            return False
-        case Distinct() if node.policy == "recent":
-            return False
-        case Window():
-            return node.clause.spec.clock is Clock.TIME
-        case TableJoin():
-            return not tables.is_retroactive(node) and knows_its_end(node.input)
-        case RelationToStream():
-            window = node.output_window
-            return window is None or window.spec.clock is Clock.TIME
-        case _:
-            return all(knows_its_end(below) for below in node.inputs)
 
 
 def changes_of(d: Definition, node: Node) -> list[Change]:

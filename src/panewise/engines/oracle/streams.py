@@ -25,7 +25,7 @@ Bag = Counter[Hashable]
 
 def emitted(d: Definition, node: RelationToStream) -> list[Tup]:
     """The stream of Istream, Dstream or Rstream, every row dated by the instant at which it is put out."""
-    if node.restore:
+    if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:  # else no result falls between refreshes
         return _restored(d, node)
     if node.kind is Kind.RSTREAM:
         times = d.refreshes(node.input) or d.instants(node.input)
