@@ -14,7 +14,16 @@ from aggregates.cases import CASES, ORDERED_CASES, OVERFLOW, Case, combine, fold
 from panewise.core.errors import AggregateError
 
 GROUPS = 3
-few = settings(max_examples=25, deadline=None)
+EVERYTHING = [*CASES, *ORDERED_CASES]
+few = settings(max_examples=20, deadline=None)
+
+
+def of_each_function(cases: list[Case]) -> Any:
+    """One test per function; which types of arguments it gets is drawn with the rows."""
+    functions: dict[str, list[Case]] = {}
+    for case in cases:
+        functions.setdefault(case.label, []).append(case)
+    return pytest.mark.parametrize("choice", [pytest.param(c, id=label) for label, c in functions.items()])
 
 
 def scale_of(case: Case, rows: list[tuple[Any, ...]]) -> float:
@@ -37,10 +46,11 @@ def finished(case: Case, columns: list[pa.Array]) -> list[Any]:
     return values
 
 
-@pytest.mark.parametrize("case", [*CASES, *ORDERED_CASES], ids=str)
+@of_each_function(EVERYTHING)
 @few
 @given(data=st.data())
-def test_any_cut_and_permutation_gives_what_the_scalar_form_and_the_definition_give(case: Case, data: Any) -> None:
+def test_any_cut_and_permutation_gives_the_definition_in_both_forms(choice: list[Case], data: Any) -> None:
+    case = data.draw(st.sampled_from(choice), "case")
     rows = data.draw(case.rows, "rows")
     count = len(rows)
     codes = data.draw(st.lists(st.integers(0, GROUPS - 1), min_size=count, max_size=count), "codes")
@@ -64,11 +74,12 @@ def test_any_cut_and_permutation_gives_what_the_scalar_form_and_the_definition_g
     assert same(scalar.to_pylist(), expected, scale)
 
 
-@pytest.mark.parametrize("case", [*CASES, *ORDERED_CASES], ids=str)
+@of_each_function(EVERYTHING)
 @few
 @given(data=st.data())
-def test_states_move_between_the_forms(case: Case, data: Any) -> None:
+def test_states_move_between_the_forms(choice: list[Case], data: Any) -> None:
     """A scalar state packed into columns merges with columnar states, and back."""
+    case = data.draw(st.sampled_from(choice), "case")
     first, second = data.draw(case.rows, "first"), data.draw(case.rows, "second")
     everything = first + second
     at = list(range(len(everything)))
@@ -86,10 +97,11 @@ def test_states_move_between_the_forms(case: Case, data: Any) -> None:
     assert same(typed.to_pylist(), [case.define(everything)], scale_of(case, everything))
 
 
-@pytest.mark.parametrize("case", [*CASES, *ORDERED_CASES], ids=str)
+@of_each_function(EVERYTHING)
 @few
 @given(data=st.data())
-def test_merging_is_associative_and_the_empty_state_is_neutral(case: Case, data: Any) -> None:
+def test_merging_is_associative_and_the_empty_state_is_neutral(choice: list[Case], data: Any) -> None:
+    case = data.draw(st.sampled_from(choice), "case")
     a, b, c = (data.draw(case.rows) for _ in range(3))
     if case.define(a + b + c) is OVERFLOW:
         return
@@ -107,10 +119,11 @@ def test_merging_is_associative_and_the_empty_state_is_neutral(case: Case, data:
 INVERTIBLE = [c for c in CASES if c.aggregate.is_invertible(c.inputs)]
 
 
-@pytest.mark.parametrize("case", INVERTIBLE, ids=str)
+@of_each_function(INVERTIBLE)
 @few
 @given(data=st.data())
-def test_taking_rows_away_leaves_the_others(case: Case, data: Any) -> None:
+def test_taking_rows_away_leaves_the_others(choice: list[Case], data: Any) -> None:
+    case = data.draw(st.sampled_from(choice), "case")
     kept, gone = data.draw(case.rows, "kept"), data.draw(case.rows, "gone")
     expected = case.define(kept)
     if expected is OVERFLOW:
@@ -138,10 +151,11 @@ def test_what_cannot_be_inverted_says_so() -> None:
 ELEMENTWISE = [c for c in CASES if c.aggregate.elementwise(c.inputs) is not None]
 
 
-@pytest.mark.parametrize("case", ELEMENTWISE, ids=str)
+@of_each_function(ELEMENTWISE)
 @few
 @given(data=st.data())
-def test_states_merge_column_by_column_where_the_aggregate_says_so(case: Case, data: Any) -> None:
+def test_states_merge_column_by_column_where_the_aggregate_says_so(choice: list[Case], data: Any) -> None:
+    case = data.draw(st.sampled_from(choice), "case")
     first, second = data.draw(case.rows, "first"), data.draw(case.rows, "second")
     if case.define(first + second) is OVERFLOW:
         return
@@ -157,7 +171,7 @@ def test_states_merge_column_by_column_where_the_aggregate_says_so(case: Case, d
     assert same(finished(case, columns), [case.define(first + second)], scale_of(case, first + second))
 
 
-@pytest.mark.parametrize("case", [*CASES, *ORDERED_CASES], ids=str)
+@pytest.mark.parametrize("case", EVERYTHING, ids=str)
 def test_no_rows_and_only_nulls(case: Case) -> None:
     nulls = [(None,) * len(case.kinds)] * 3
     columns = partials(case, nulls, range(3), [1, 1, 1], 2)

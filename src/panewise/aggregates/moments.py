@@ -1,8 +1,8 @@
 """VARIANCE, STDDEV and centre of mass: algebraic functions of doubles.
 
 Variance keeps ``count``, ``mean`` and ``m2`` (the sum of squared distances from the mean): sums of squares would lose
-every digit when the mean is large against the spread. Taking rows away again would lose them too, so there is no
-inverse although one exists on paper (Li 6.2.2).
+every digit when the mean is large against the spread. So would a mean that is one double once states are merged, hence
+``mean_rest``. Taking rows away again would lose them too: there is no inverse, although one exists on paper (Li 6.2.2).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pyarrow as pa
 from panewise.aggregates.arrays import (
     COUNT,
     Floats,
+    Ints,
     as_floats,
     as_ints,
     counts_of,
@@ -35,6 +36,7 @@ from panewise.aggregates.exact import (
     group_sum,
     rounded_float,
     to_pair,
+    two_sum,
 )
 from panewise.aggregates.sums import combine_pairs
 
@@ -56,10 +58,10 @@ class VarSamp(Aggregate):
     """Whether the result is the standard deviation."""
 
     def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
-        """Count, mean and squared distances."""
+        """Count, mean in double-double and squared distances."""
         self.check_inputs(inputs)
         numeric_input(self.name, inputs)
-        return [COUNT, *(pa.field(n, pa.float64(), nullable=False) for n in ("mean", "m2"))]
+        return [COUNT, *(pa.field(n, pa.float64(), nullable=False) for n in ("mean", "mean_rest", "m2"))]
 
     def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
         """Always double."""
@@ -98,15 +100,15 @@ class VarSamp(Aggregate):
         """Count, mean and squared distances from it."""
         count, total, _ = state
         if count == 0:
-            return 0, 0.0, 0.0
-        return count, rounded_float(total / count), rounded_float(_squared_distances(state))
+            return 0, 0.0, 0.0, 0.0
+        return (count, *to_pair(total / count), rounded_float(_squared_distances(state)))
 
     def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
         """Sums again."""
-        count, mean, m2 = row
+        count, mean, rest, m2 = row
         if not (isfinite(mean) and isfinite(m2)):
             return count, nan, nan
-        exact = Fraction(mean)
+        exact = Fraction(mean) + Fraction(rest)
         return count, count * exact, Fraction(m2) + count * exact * exact
 
     # -- columnar form -------------------------------------------------------------------------------------------
@@ -117,17 +119,18 @@ class VarSamp(Aggregate):
         (array,), codes = present([plain(arguments[0])], codes)
         values = as_floats(array)
         count = counts_of(codes, groups)
-        return _moments(count, values, np.ones(len(values)), np.zeros(len(values)), codes)
+        nothing = np.zeros(len(values))
+        return _moments(count, values, nothing, np.ones(len(values)), nothing, codes)
 
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """The same on means with their counts (Chan, Golub and LeVeque 1979)."""
         counts = as_ints(partials[0])
-        return _moments(group_sum(counts, codes, groups), as_floats(partials[1]), counts.astype(np.float64),
-                        as_floats(partials[2]), codes)
+        mean, rest, m2 = map(as_floats, partials[1:])
+        return _moments(group_sum(counts, codes, groups), mean, rest, counts.astype(np.float64), m2, codes)
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Null where the degrees of freedom are used up."""
-        count, m2 = as_ints(partials[0]), as_floats(partials[2])
+        count, m2 = as_ints(partials[0]), as_floats(partials[3])
         empty = count <= self.taken_off
         variance = m2 / np.where(empty, 1, count - self.taken_off)
         return pa.array(np.sqrt(variance) if self.root else variance, mask=empty)
@@ -165,19 +168,25 @@ def _squared_distances(state: State) -> Fraction | float:
     return distances
 
 
-def _moments(count: Any, means: Floats, weights: Floats, m2: Floats, codes: Codes) -> Columns:
-    """Count, mean and squared distances of groups from those of their parts."""
+def _moments(count: Ints, means: Floats, rests: Floats, weights: Floats, m2: Floats, codes: Codes) -> Columns:
+    """Count, mean and squared distances of groups from those of their parts.
+
+    Distances are taken from a rounded mean, which is exact for values near it; what the rounding left of the mean
+    comes out of the same distances.
+    """
     groups = len(count)
     divisor = np.where(count == 0, 1, count)
     with np.errstate(invalid="ignore", over="ignore"):
         total, rest = float_sums(means * weights, codes, groups)
         mean = (total + rest) / divisor
-        distance = means - mean[codes]
+        distance = (means - mean[codes]) + rests
         weighted = weights * distance
-        shift = np.bincount(codes, weights=weighted, minlength=groups) / divisor  # what rounding left in the mean
-        squares = np.bincount(codes, weights=m2 + weighted * distance, minlength=groups)
-        spread = np.maximum(squares - shift * shift * divisor, 0.0)
-    return [pa.array(count), pa.array(np.where(np.isfinite(shift), mean + shift, mean)), pa.array(spread)]
+        shift_total, shift_rest = float_sums(weighted, codes, groups)
+        shift = (shift_total + shift_rest) / divisor
+        squares, squares_rest = float_sums(m2 + weighted * distance, codes, groups)
+        spread = np.maximum(squares + squares_rest - shift * shift * divisor, 0.0)
+    mean, rest = two_sum(mean, np.where(np.isfinite(shift), shift, 0.0))
+    return [pa.array(count), pa.array(mean), pa.array(rest), pa.array(spread)]
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,7 @@ def _hashable(value: Any) -> int | float | str:
     """What the library hashes; values that count as equal must agree. It ignores an empty text, so none is."""
     if isinstance(value, Decimal):
         whole = value == value.to_integral_value() and abs(value) < 1 << 63
-        return int(value) if whole else str(value.normalize())
+        return int(value) if whole else str(value.normalize(EXACT))
     if isinstance(value, float):
         return value + 0.0 if number(value) else nan
     if isinstance(value, int):
