@@ -22,6 +22,9 @@ from panewise.kernels.partials import BoundAggregate
 CELLS = 4_000_000
 """Cells of one matrix at a time; more keys or panes are done in several pieces."""
 
+FEW = 4
+"""So many windows are faster reduced one by one than scanned."""
+
 Matrix = npt.NDArray[Any]
 
 
@@ -46,11 +49,10 @@ class Scanned:
     states: list[pa.Array]
 
 
-def dense_columns(table: pa.Table, aggregates: Sequence[BoundAggregate], count: int) -> list[DenseColumn] | None:
+def dense_columns(table: pa.Table, aggregates: Sequence[BoundAggregate]) -> list[DenseColumn] | None:
     """The state columns as numbers, or ``None`` when one of them cannot be scanned.
 
-    ``count`` is how many states one result merges at most; integer sums that could overflow are left to the
-    aggregate's own ``combine``, which knows what to do about it.
+    Integer sums that could overflow are left to the aggregate's own ``combine``, which knows what to do about it.
     """
     columns: list[DenseColumn] = []
     for aggregate in aggregates:
@@ -58,14 +60,14 @@ def dense_columns(table: pa.Table, aggregates: Sequence[BoundAggregate], count: 
         if operations is None:
             return None
         for field, operation in zip(aggregate.state_schema, operations, strict=True):
-            column = _dense_column(table.column(field.name), operation, count)
+            column = _dense_column(table.column(field.name), operation)
             if column is None:
                 return None
             columns.append(column)
     return columns
 
 
-def _dense_column(column: pa.ChunkedArray, operation: str, count: int) -> DenseColumn | None:
+def _dense_column(column: pa.ChunkedArray, operation: str) -> DenseColumn | None:
     data_type = column.type
     array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_temporal(data_type) and operation != "sum" and data_type.bit_width in (32, 64):
@@ -83,7 +85,7 @@ def _dense_column(column: pa.ChunkedArray, operation: str, count: int) -> DenseC
         return DenseColumn(values, valid, ufunc, neutral, data_type)
     if pa.types.is_integer(array.type) and array.type != pa.uint64():
         values = array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-        if operation == "sum" and len(values) and max(int(values.max()), -int(values.min())) * count >= 1 << 63:
+        if operation == "sum" and len(values) and max(int(values.max()), -int(values.min())) * len(values) >= 1 << 63:
             return None
         limits = np.iinfo(np.int64)
         ufunc, low = {"sum": (np.add, 0), "min": (np.minimum, limits.max), "max": (np.maximum, limits.min)}[operation]
@@ -121,7 +123,7 @@ def roll_up_dense(columns: Sequence[DenseColumn], panes: Ordinals, codes: Codes,
                   panes_per_slide: int, first_wid: int, end_wid: int) -> Scanned:
     """Every (window, group) with at least one pane, ascending by window.
 
-    ``panes`` and ``codes`` say where each state belongs; one state per (pane, group).
+    ``panes`` and ``codes`` say where each state belongs.
     """
     k, m = panes_per_window, panes_per_slide
     states = _States(columns, panes, codes)
@@ -156,12 +158,19 @@ def _scan(states: _States, piece: _Piece) -> Scanned:
     slots = (states.codes - piece.first_group) * (blocks * k) + (states.panes - base)
     ends = (np.arange(piece.first_wid, piece.end_wid) + 1) * m - base
 
+    occupied = np.zeros(groups * blocks * k, np.bool_)
+    occupied[slots] = True
+    unique = np.count_nonzero(occupied) == len(slots)
+
     def windows(values: npt.NDArray[Any], merge: np.ufunc, neutral: Any) -> Matrix:
-        cells = np.full(groups * blocks * k, neutral, values.dtype)
-        cells[slots] = values
+        cells = np.full(len(occupied), neutral, values.dtype)
+        if unique:
+            cells[slots] = values
+        else:  # states of one pane and group that were not merged yet
+            merge.at(cells, slots, values)
         return _windows(cells.reshape(groups, blocks, k), merge, ends, k)
 
-    at_window, at_group = np.nonzero(windows(np.ones(len(slots), np.bool_), np.logical_or, False).T)
+    at_window, at_group = np.nonzero(_windows(occupied.reshape(groups, blocks, k), np.logical_or, ends, k).T)
     merged: list[pa.Array] = []
     for column in states.columns:
         values, null = column.values, None
@@ -182,6 +191,10 @@ def _typed(array: pa.Array, data_type: pa.DataType) -> pa.Array:
 def _windows(blocks: Matrix, merge: np.ufunc, ends: Ordinals, k: int) -> Matrix:
     """Merge ``k`` consecutive panes ending at each of ``ends``; the pane axis starts at a block."""
     groups = blocks.shape[0]
+    if len(ends) <= FEW:
+        cells = blocks.reshape(groups, -1)
+        one_by_one: Matrix = np.stack([merge.reduce(cells[:, end - k : end], axis=1) for end in ends.tolist()], axis=1)
+        return one_by_one
     prefix: Matrix = merge.accumulate(blocks, axis=2).reshape(groups, -1)[:, ends - 1]
     if k == 1:
         return prefix

@@ -71,8 +71,12 @@ def _column_codes(column: Column, rows: int) -> tuple[Codes, int]:
 
 
 def _hashed(column: pa.Array) -> tuple[Codes, int]:
-    """Codes in order of first occurrence."""
+    """Codes in order of first occurrence; those of a dictionary are taken as they are."""
     if pa.types.is_dictionary(column.type):
+        values = column.dictionary
+        if values.null_count == 0 and len(values.unique()) == len(values):
+            indices = column.indices.fill_null(len(values)) if column.null_count else column.indices
+            return indices.to_numpy(zero_copy_only=False).astype(np.int64), len(values) + 1
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 + 0.0 is 0.0

@@ -72,13 +72,9 @@ def roll_up(panes: pa.Table, key_names: Sequence[str], aggregates: Sequence[Boun
     used = end > first
     if not used.all():
         panes, first, end, pids = panes.filter(pa.array(used)), first[used], end[used], pids[used]
-    if strategy != "explode" and panes.num_rows and (columns := dense_columns(panes, aggregates, panes_per_window)):
+    if strategy != "explode" and panes.num_rows and (columns := dense_columns(panes, aggregates)):
         keys = [panes.column(k) for k in key_names] or [np.zeros(panes.num_rows, np.int64)]
         codes, representative = group_codes(keys)
-        if len(group_codes([pids, codes])[1]) < len(pids):  # the matrix has one cell per pane and key
-            merged = combine_partials(panes, key_names, aggregates, id_name=PANE_ID)
-            return roll_up(merged, key_names, aggregates, panes_per_window=panes_per_window,
-                           panes_per_slide=panes_per_slide, first_wid=first_wid, end_wid=end_wid, strategy=strategy)
         cells = len(representative) * (int(pids.max()) - int(pids.min()) + 1 + panes_per_window)
         if strategy == "dense" or 4 * int((end - first).sum()) > cells:
             scanned = roll_up_dense(columns, pids, codes, len(representative), panes_per_window=panes_per_window,

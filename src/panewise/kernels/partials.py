@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -27,12 +28,12 @@ class BoundAggregate:
     function: Aggregate
     inputs: tuple[pa.DataType, ...] = ()
 
-    @property
+    @cached_property
     def state_schema(self) -> list[pa.Field]:
         """The state columns of this aggregate in a partial table."""
         return [f.with_name(f"{self.name}.{f.name}") for f in self.function.state_fields(self.inputs)]
 
-    @property
+    @cached_property
     def result_field(self) -> pa.Field:
         """The result column."""
         return pa.field(self.name, self.function.result_type(self.inputs))

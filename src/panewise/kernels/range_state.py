@@ -59,10 +59,10 @@ class RangeState:
     """All open partials of one window aggregate."""
 
     def __init__(self, keys: pa.Schema, aggregates: Sequence[BoundAggregate]) -> None:
-        self.keys = keys
+        self.keys = encoded_keys(keys)
         self.aggregates = list(aggregates)
         self.key_names = [FIRST, *keys.names]
-        self.schema = partial_schema(pa.schema([pa.field(FIRST, pa.int64()), *keys]), aggregates, id_name=END)
+        self.schema = partial_schema(pa.schema([pa.field(FIRST, pa.int64()), *self.keys]), aggregates, id_name=END)
         self.runs: list[Run] = []
         self.closed = NO_BOUND
         """Windows below this are closed for every group; ranges that begin earlier are read as beginning here."""
@@ -140,4 +140,33 @@ class RangeState:
         first = np.maximum(np.concatenate([run.first for run in runs]), self.closed)
         at = self.schema.get_field_index(FIRST)
         table = table.set_column(at, self.schema.field(at), pa.array(first))
-        return Run.of(combine_partials(table, self.key_names, self.aggregates, id_name=END))
+        return Run.of(self._trimmed(combine_partials(table, self.key_names, self.aggregates, id_name=END)))
+
+    def _trimmed(self, table: pa.Table) -> pa.Table:
+        """Forget dictionary entries of keys that have no row any more, before they outnumber the rows."""
+        for i, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type):
+                column = table.column(i).combine_chunks()
+                if len(column.dictionary) > 2 * len(column) + 64:
+                    table = table.set_column(i, field, column.dictionary_decode().dictionary_encode())
+        return table
+
+
+def encoded_keys(keys: pa.Schema) -> pa.Schema:
+    """How keys are kept: texts as dictionary codes, so that they are hashed once, when their row comes."""
+    return pa.schema([pa.field(f.name, pa.dictionary(pa.int32(), f.type)) if _is_text(f.type) else f for f in keys])
+
+
+def encode(keys: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Key columns as they are kept."""
+    columns = []
+    for column, field in zip(keys.columns, schema, strict=True):
+        if pa.types.is_dictionary(field.type):
+            columns.append(column.combine_chunks().dictionary_encode())
+        else:
+            columns.append(column)
+    return pa.table(columns, schema=schema)
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(data_type) or pa.types.is_large_string(data_type) or pa.types.is_binary(data_type))

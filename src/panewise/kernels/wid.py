@@ -7,6 +7,7 @@ open, never rows; a punctuation closes windows, of all groups or of the groups i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
-from panewise.kernels.range_state import END, FIRST, RangeState
+from panewise.kernels.range_state import END, FIRST, RangeState, encode
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy, decide
@@ -73,7 +74,7 @@ class WidKernel:
             chosen = pa.array(counted)
             keys = keys.filter(chosen) if keys.num_columns else keys
             arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
-        ranged = pa.table([pa.array(first), *keys.columns], names=self._state.key_names)
+        ranged = pa.table([pa.array(first), *encode(keys, self._state.keys).columns], names=self._state.key_names)
         self._state.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
         return late
 
@@ -98,6 +99,8 @@ class WidKernel:
         assert bound is not None  # the bound table took it
         closed = self._closed_below(bound)
         if not others:
+            if closed <= self._state.closed:  # finer than the slide: nothing new is complete
+                return self.result_schema.empty_table()
             results = self._results(self._state.due(closed), closed)
             self._state.close(closed)
             return results
@@ -138,7 +141,7 @@ class WidKernel:
         table = parts[0]
         if len(parts) > 1 or regular is None:
             table = combine_partials(pa.concat_tables(parts), names, self.aggregates, id_name=WINDOW_ID)
-        return finish_partials(table, names, self.aggregates, id_name=WINDOW_ID)
+        return finish_partials(table, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
 
     def _pane_ids(self, first: Ordinals, end: Ordinals) -> tuple[Ordinals, Mask] | None:
         """Ranges of sliding windows as panes, and which of them are: a late or group-wise cut makes others."""
@@ -153,7 +156,7 @@ class WidKernel:
         panes = np.where(cut, 2 * (end - whole) - 1, first + end - whole)
         return panes, cut | (length == whole) | (length == whole + 1)
 
-    @property
+    @cached_property
     def result_schema(self) -> pa.Schema:
         """The columns of results: the window id, the keys, the aggregates."""
         return pa.schema([pa.field(WINDOW_ID, pa.int64()), *self.keys, *(a.result_field for a in self.aggregates)])
