@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 from sqlglot import exp
 
-from panewise.core.errors import SqlError
+from panewise.aggregates.registry import resolve
+from panewise.core.errors import AggregateError, PanewiseError, SqlError
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import (
     WID_COLUMN,
@@ -54,6 +56,7 @@ class Aggregator:
         self.expressions, self.projector = expressions, projector
         self.functions = {k.lower(): v.lower() for k, v in functions.items()}
         self.lenient = lenient
+        self._types: Mapping[str, pa.DataType] = {}
 
     def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
         """An error at a place of the text."""
@@ -63,6 +66,7 @@ class Aggregator:
                   window: BoundWindow | None) -> Relation:
         """``window`` is given when results carry window ids; otherwise the relation's current contents are grouped."""
         outputs = _Outputs()
+        self._types = relation.types
         self._collect_keys(outputs, scope, group_by, window)
         for item in items:
             if isinstance(item.tree, exp.Star):
@@ -191,9 +195,29 @@ class Aggregator:
         if not bound and name != "count":
             raise self.error(f"{name} needs a column", place, f"write {name}(column)")
         arguments, parameters = self._split(bound)
+        self._check_function(AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct"))), place)
         if call.condition is not None:
             arguments = self._conditional(call, arguments, scope, item)
         return AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct")))
+
+    def _check_function(self, call: AggregateCall, place: Span) -> None:
+        """The function exists, with these constants, for so many columns of these types."""
+        name, given = call.function, len(call.arguments)
+        try:
+            function = resolve(name, call.parameters, call.distinct)
+        except AggregateError as error:
+            raise self.error(str(error), place, "change the call") from error
+        most = max(function.arity, 1) if name == "count" else function.arity
+        if not function.arity <= given <= most:
+            raise self.error(f"{name} takes {most} column{'s' * (most != 1)}, not {given}", place,
+                             f"write {name}({', '.join('abc'[:most])})")
+        types = [self._types.get(a.column_name or "") for a in call.arguments]
+        if any(t is None for t in types):
+            return
+        try:
+            function.result_type(types)
+        except PanewiseError as error:
+            raise self.error(str(error), place, "cast the column, or choose another function") from error
 
     def _conditional(self, call: StreamCall, arguments: tuple[Scalar, ...], scope: Scope,
                      item: Item) -> tuple[Scalar, ...]:
@@ -220,28 +244,27 @@ class Aggregator:
 
     def _projected(self, node: Node, outputs: _Outputs, calls: tuple[AggregateCall, ...],
                    window_column: str | None) -> Node:
-        """A Project only where an item is more than a key or a call."""
+        """A Project only where an item is more than a key or a call; keys and window always come first."""
         by_sql = {k.scalar.sql: k.name for k in outputs.keys}
-        extra: list[NamedScalar] = []
-        direct: set[str] = set()
-        for item, tree in outputs.items:
-            scalar = to_scalar(_over_keys(tree, by_sql))
-            name = item.alias or readable(scalar)
-            plain = scalar.column_name
-            if (plain is not None and plain in node.columns and name == plain) or (plain is not None and plain in by_sql.values() and item.alias is None):
-                direct.add(plain)
-            else:
-                extra.append(NamedScalar(name, scalar))
-        names = [call.name for call in calls]
-        if not extra and all(name in direct for name in names):
+        keys = {k.name for k in outputs.keys}
+        kept = [*(k.name for k in outputs.keys), *([window_column] if window_column else [])]
+        chosen = [(self._output(item, _over_keys(tree, by_sql), keys), item.span) for item, tree in outputs.items]
+        self.projector.no_duplicates([(o.name, span) for o, span in chosen])
+        asked = [o for o, _ in chosen if not (o.name in kept and o.scalar.column_name == o.name)]
+        if sorted(o.name for o in asked) == sorted(c.name for c in calls) and all(
+                o.scalar.column_name == o.name for o in asked):
             return node
-        kept = [k.name for k in outputs.keys] + ([window_column] if window_column else [])
-        shown = [NamedScalar.column(c) for c in (*kept, *(n for n in names if n in direct))]
-        shown += [e for e in extra if e.name not in kept or not e.scalar.column_name]
-        spans = {n.name: item.span for n, item in zip(extra, [i for i, _ in outputs.items], strict=False)}
-        fallback = outputs.items[0][0].span
-        self.projector.no_duplicates([(s.name, spans.get(s.name, fallback)) for s in shown])
-        return Project(node, tuple(shown))
+        self.projector.no_duplicates([*((c, chosen[0][1]) for c in kept),
+                                      *((o.name, span) for o, span in chosen if o in asked)])
+        return Project(node, (*(NamedScalar.column(c) for c in kept), *asked))
+
+    @staticmethod
+    def _output(item: Item, tree: exp.Expr, keys: set[str]) -> NamedScalar:
+        scalar = to_scalar(tree)
+        plain = scalar.column_name
+        if item.alias is None and plain is not None and plain in keys:
+            return NamedScalar(plain, scalar)
+        return NamedScalar(item.alias or readable(scalar), scalar)
 
 
 def call_text(call: AggregateCall) -> str:

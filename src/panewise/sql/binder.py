@@ -97,6 +97,8 @@ class Binder:
             return self._with_lifetime(nested, select)
         operator, inner = self._operator(select)
         wstream = operator is not None and operator.kind is RelationToStreamKind.WSTREAM
+        if operator is not None and operator.bracket is not None:
+            self._no_output_window_over_negation(inner, operator.bracket)
         relation = self._body(inner, internal=wstream)
         if inner.distinct:
             if operator is not None and operator.bracket is not None:
@@ -108,6 +110,11 @@ class Binder:
         if operator is not None:
             relation = self._to_stream(relation, operator)
         return self._with_lifetime(relation, select)
+
+    def _no_output_window_over_negation(self, select: Select, bracket: Bracket) -> None:
+        if any(c.exists is not None and c.exists[1] for c in self.joins.conditions(select)):
+            raise self.error("an output window over NOT EXISTS", bracket.span,
+                             "it would show rows that are no longer in the answer: remove the window")
 
     def _body(self, select: Select, *, internal: bool) -> Relation:
         """FROM, WHERE, GROUP BY and the SELECT list."""

@@ -49,7 +49,7 @@ class Cursor(SparkParser):
 
     def raise_error(self, message: str, token: Token = NO_TOKEN) -> None:
         """What sqlglot reports when it cannot go on, in our words."""
-        place = self.place(token if token else self._curr)
+        place = self.place(token if token and token is not self._prev else self._curr)
         here = self.here()
         if message.startswith("Required"):
             raise PlacedError(f"an expression is missing before {here}", place,

@@ -26,7 +26,11 @@ class WindowSpark(Spark):
         """Spark's tokens plus ``∪``, ``GROUPBY`` and curly quotes."""
 
         QUOTES = [*Spark.Tokenizer.QUOTES, ("‘", "’"), ("“", "”")]  # noqa: RUF012 -- sqlglot reads class attributes
-        SINGLE_TOKENS = {**Spark.Tokenizer.SINGLE_TOKENS, "∪": TokenType.UNION}  # noqa: RUF012
+        SINGLE_TOKENS = {  # noqa: RUF012
+            **Spark.Tokenizer.SINGLE_TOKENS,
+            "∪": TokenType.UNION,
+            **dict.fromkeys("‘’“”", TokenType.UNKNOWN),  # a quote must not be read as part of a word
+        }
         KEYWORDS = {  # noqa: RUF012
             **{k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if v is not TokenType.COMMAND},
             "GROUPBY": TokenType.GROUP_BY,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import sqlglot
@@ -15,6 +16,7 @@ from panewise.sql.parameters import Parameters
 from panewise.sql.relations import Scope
 from panewise.sql.syntax import ExistsQuery, Span, StreamCall, placeholder, span_of
 
+_NAME = re.compile(r"[\w-]+")
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In)
 
 
@@ -67,7 +69,8 @@ class Expressions:
         if isinstance(node, exp.Star):
             raise self.error("* can only stand alone in the SELECT list or in count(*)", place, "name a column")
         if isinstance(node, exp.Func):
-            problem = unknown_function(node)
+            written = _NAME.match(self.text, place.start)
+            problem = unknown_function(node, written[0] if written else node.sql_name())
             if problem is not None:
                 raise self.error(problem[0], place, problem[1])
 
@@ -148,12 +151,15 @@ def to_scalar(tree: exp.Expr) -> Scalar:
 
 
 def readable(scalar: Scalar) -> str:
-    """An expression as the name of an output column.
+    """An expression as the name of an output column, as Spark would name it.
 
-    >>> readable(Scalar("`seg-id` + 1"))
-    'seg-id + 1'
+    >>> readable(Scalar("`seg-id` + 1")), readable(Scalar("UPPER(a)")), readable(Scalar("window['start']"))
+    ('seg-id + 1', 'upper(a)', 'start')
     """
-    return scalar.sql.replace("`", "")
+    tree = scalar.tree
+    if isinstance(tree, exp.Bracket) and len(tree.expressions) == 1 and tree.expressions[0].is_string:
+        return str(tree.expressions[0].name)  # a field of a struct
+    return tree.sql(dialect="spark", normalize_functions="lower").replace("`", "")
 
 
 def conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:

@@ -6,19 +6,14 @@ from functools import cache
 
 from sqlglot import exp
 
-from panewise.sql.hints import did_you_mean, listed
+from panewise.aggregates.registry import names
+from panewise.sql.hints import listed, nearest
 from panewise.sql.syntax import RELATION_TO_STREAM, RESTORE, StreamCall
-
-AGGREGATES = frozenset({
-    "count", "sum", "min", "max", "avg", "mean", "variance", "var_samp", "var_pop", "stddev", "stddev_samp",
-    "stddev_pop", "centre_of_mass", "first", "last", "count_distinct", "approx_count_distinct", "median", "percentile",
-    "quantile", "mode", "top_k", "heavy_hitters", "distinct",
-})
 
 
 def aggregate_names() -> frozenset[str]:
     """The names an aggregate call may have."""
-    return AGGREGATES
+    return frozenset(names())
 
 
 @cache
@@ -29,23 +24,19 @@ def scalar_names() -> frozenset[str]:
     return frozenset(name.lower() for name in spark.__all__) | {"int", "bigint", "float", "double", "string", "boolean"}
 
 
-def unknown_function(node: exp.Func) -> tuple[str, str] | None:
+def unknown_function(node: exp.Func, name: str) -> tuple[str, str] | None:
     """What is wrong with a function call and what to write instead; nothing if it is known.
 
-    sqlglot has a class of its own for most functions of Spark; others are looked up.
+    sqlglot has a class of its own for most functions of Spark; others are looked up by the ``name`` as written.
     """
     if isinstance(node, StreamCall):
         return None
     if isinstance(node, exp.AggFunc):
-        name = node.sql_name().lower()
-        return (f"no aggregate {name!r}", did_you_mean(name, aggregate_names(),
-                                                        f"the aggregates are {listed(sorted(aggregate_names()), 40)}"))
-    if isinstance(node, exp.Anonymous):
-        name = node.name
-        if name.lower() not in scalar_names():
-            operators = {*RELATION_TO_STREAM, *(r + RESTORE for r in RELATION_TO_STREAM)}
-            known = {*aggregate_names(), *scalar_names(), *operators}
-            hint = did_you_mean(name, known, f"if {name} stands for another function, say so: "
-                                             f"functions={{{name!r}: 'sum'}}")
-            return f"no function {name!r}", hint
+        return f"no aggregate {name!r}", f"the aggregates are {listed(sorted(aggregate_names()), 40)}"
+    if isinstance(node, exp.Anonymous) and name.lower() not in scalar_names():
+        operators = {*RELATION_TO_STREAM, *(r + RESTORE for r in RELATION_TO_STREAM)}
+        close = nearest(name, {*aggregate_names(), *scalar_names(), *operators}, cutoff=0.75)
+        hint = f"did you mean {close!r}?" if close else (
+            f"if {name} stands for another function, say so: functions={{{name!r}: 'sum'}}")
+        return f"no function {name!r}", hint
     return None

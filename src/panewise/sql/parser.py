@@ -131,6 +131,8 @@ class QueryParser(BracketReader):
         alias = None
         if self._match(TokenType.ALIAS):
             alias, _ = self.simple_name("a name behind AS")
+            if self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
+                raise self.fail("a window stands before AS", hint="write it behind the call: max(a) [...] AS name")
         elif self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
             raise self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
         elif self.word() not in {"", *AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
@@ -239,8 +241,9 @@ class QueryParser(BracketReader):
             return self.fail(f"{word} cannot stand here",
                              hint="the order is SELECT ... FROM ... WHERE ... GROUP BY ... LIFETIME ...")
         if word:
-            found = nearest(word, [w for w in AFTER_SOURCE if w != "GROUP"], cutoff=0.7)
-            hint = f"did you mean {found!r}?" if found else f"write AS {self._curr.text} to name the source"
+            found = nearest(word, AFTER_SOURCE, cutoff=0.7)
+            meant = "GROUP BY" if found == "GROUP" else found
+            hint = f"did you mean {meant!r}?" if found else f"write AS {self._curr.text} to name the source"
             return self.fail(f"unexpected {self.here()}", hint=hint)
         if self._curr.token_type is TokenType.R_PAREN:
             return self.fail("this ) closes nothing", hint="remove it")
@@ -261,8 +264,8 @@ class QueryParser(BracketReader):
                 return self._call(name)
         token = self._curr
         found: exp.Expr | None = super()._parse_function_call(*args, **options)  # type: ignore[arg-type]
-        if found is not None and token and found.meta.get("start") is None:
-            found.update_positions(token)
+        if isinstance(found, exp.Func) and token and self._prev:
+            found.meta.update(start=token.start, end=self._prev.end)
         return found
 
     def _exists(self) -> exp.Expr:
@@ -280,10 +283,12 @@ class QueryParser(BracketReader):
         if distinct or self._curr.token_type is not TokenType.R_PAREN:
             items = self._items(f"{token.text}(...)", end=")")
         self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
+        end = self._prev.end
         condition = self._filter()
         call = StreamCall(this=name, expressions=[i.tree for i in items], aliases=[i.alias for i in items],
                           distinct=distinct, bracket=self.bracket(), condition=condition)
-        return call.update_positions(token)
+        call.meta.update(start=token.start, end=end)
+        return call
 
     def _filter(self) -> exp.Expr | None:
         if not (self.word() == "FILTER" and self._next.token_type is TokenType.L_PAREN):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from panewise.core.errors import SchemaError, SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
@@ -66,7 +68,9 @@ class SourceBinder:
         if isinstance(part, From):
             return self.bind(part, internal=internal)
         relation = self._named(part) if isinstance(part, NamedSource) else self.query(part.query)
-        alias = part.name if isinstance(part, NamedSource) else None
+        alias = None
+        if isinstance(part, NamedSource):
+            alias = match_name(part.name, self.catalog.sources) or part.name
         return BoundSource(relation, self._window(part.bracket, relation, internal), alias, part.span)
 
     def _named(self, source: NamedSource) -> Relation:
@@ -113,11 +117,26 @@ class SourceBinder:
                 raise self.error(
                     f"a union of {len(first.columns)} and {len(relation.columns)} columns", part.span,
                     f"select the same columns from both: {listed(first.columns)} and {listed(relation.columns)}")
+            self._same_types(first, relation, part.span)
         return replace(
             first, node=Union(tuple(r.node for r in relations)), changing=any(r.changing for r in relations),
             internal=next((r.internal for r in relations if r.internal), None),
             slides=tuple(s for r in relations for s in r.slides), open=any(r.open for r in relations),
         )
+
+    def _same_types(self, first: Relation, other: Relation, span: Span) -> None:
+        for a, b in zip(first.columns, other.columns, strict=False):
+            one, two = first.types.get(a), other.types.get(b)
+            if one is not None and two is not None and _family(one) != _family(two):
+                raise self.error(f"a union of {a} ({one}) and {b} ({two})", span,
+                                 "columns are matched by position: select them in the same order, or cast")
+
+
+def _family(data_type: pa.DataType) -> str:
+    for name in ("integer", "floating", "decimal"):
+        if getattr(pa.types, f"is_{name}")(data_type):
+            return "number"
+    return "text" if pa.types.is_string(data_type) or pa.types.is_large_string(data_type) else str(data_type.id)
 
 
 def _clock(schema: SourceSchema) -> OrdinalKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from panewise.core.errors import PanewiseError, QuantityError, SchemaError, SqlError
@@ -13,6 +14,7 @@ from panewise.sql.brackets import EXTENTS, RANGE_KINDS
 from panewise.sql.expressions import Expressions
 from panewise.sql.functions import aggregate_names
 from panewise.sql.hints import did_you_mean, listed
+from panewise.sql.parameters import Parameters
 from panewise.sql.parser import parse_bracket
 from panewise.sql.relations import VALID_FROM, BoundWindow, Relation, Scope, Visible
 from panewise.sql.syntax import Amount, Bracket, Clause, Name, Parameter, Span
@@ -72,14 +74,13 @@ class WindowBinder:
             raise self.parameters.error(
                 parameter, f"the value of :{parameter.name} is a {type(value).__name__}, not a window",
                 "give window text such as 'RANGE 10 minutes SLIDE 1 minute', or a window object")
-        bracket = parse_bracket(value, aggregate_names())
-        if bracket.signature is not None:
-            raise self.parameters.error(parameter, f"the window text of :{parameter.name} is a parameter again",
-                                        "give the window itself")
-        own = WindowBinder(Expressions(value, self.parameters))
-        bound = own.bind(bracket, over, scope)
-        return BoundWindow(bound.clause, bound.by_id, parameter.span, bound.has_slide, bound.tumbling, bound.range,
-                           bound.sliced_by)
+        own = WindowBinder(Expressions(value, Parameters(value, None)))
+        try:
+            bound = own.bind(parse_bracket(value, aggregate_names()), over, scope)
+        except SqlError as error:  # the place is inside the value, so that is the text shown
+            raise SqlError(f"in the window given as :{parameter.name}: {error.problem}", text=error.text,
+                           start=error.start, end=error.end, hint=error.hint) from None
+        return replace(bound, span=parameter.span)
 
     def _of_spec(self, spec: WindowSpec, parameter: Parameter, over: Relation) -> BoundWindow:
         if isinstance(spec, CountWindow | RowWindow):
@@ -218,7 +219,10 @@ class _OneWindow:
         try:
             return kind.amount(self._quantity(clause))
         except QuantityError as error:
-            raise self.error(f"{keyword}: {error}", clause.amount.span, _unit_hint(keyword, kind)) from error
+            hint = _unit_hint(keyword, kind)
+            if self._quantity(clause).domain is Domain.MONTHS:
+                hint = "months differ in length: write CALENDAR 1 MONTH"
+            raise self.error(f"{keyword}: {error}", clause.amount.span, hint) from error
 
     def _kind(self, kind: OrdinalKind | None) -> OrdinalKind:
         """The attribute's kind; a column of unknown type is what the units say it is."""
