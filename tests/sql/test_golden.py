@@ -9,10 +9,10 @@ import os
 from typing import Any
 
 import pytest
-from sql.sql_cases import HERE, catalog, load, options
 
 from panewise.plan.text import render
 from panewise.sql import parse
+from sql.sql_cases import HERE, catalog, load, options
 
 CASES = [*load("queries.yaml"), *load("examples.yaml")]
 GOLDEN = HERE / "golden"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sql.sql_cases import catalog, load, options
 
 from panewise.core.errors import SqlError
 from panewise.sql import parse
+from sql.sql_cases import catalog, load, options
 
 CASES = load("malformed.yaml")
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sql.sql_cases import catalog
 
 from panewise.core.errors import SqlError
 from panewise.core.ordinals import OrdinalKind
@@ -19,7 +18,9 @@ from panewise.plan.nodes import Filter, Node, Source, Window, WindowClause
 from panewise.sql import parse
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
+from sql.sql_cases import catalog
 
+TEN_BY_ONE = WindowClause(SlidingWindow.scoped(10 * MINUTE, MINUTE), "ts", OrdinalKind.TIMESTAMP)
 HOSTILE = [
     "x' OR '1' = '1", "'; DROP TABLE S; --", 'x" OR 1 = 1 --', "\\' OR 1 = 1 --", "\\", "\\\\'", "/* */ OR TRUE",
     "TCP) OR (TRUE", "`protocol`", ":other", "‘TCP’", "line\nbreak", "", "𝕊 ünï", "%_", "NULL", "a--b", "\t\r\0",
@@ -75,10 +76,10 @@ def test_a_quantity_may_be_given_in_many_ways(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["RANGE 10 minutes SLIDE 1 minute", "[RANGE 10 minutes, SLIDE 1 minute]",
                                    SlidingWindow.scoped(10 * MINUTE, MINUTE),
-                                   WindowClause(SlidingWindow.scoped(10 * MINUTE, MINUTE), "ts", OrdinalKind.TIMESTAMP)])
+                                   TEN_BY_ONE])
 def test_a_whole_window_may_be_given_as_text_or_object(value: object) -> None:
     clause = window_of(parse("SELECT * FROM S [:signature]", catalog(), params={"signature": value}))
-    assert clause == WindowClause(SlidingWindow.scoped(10 * MINUTE, MINUTE), "ts", OrdinalKind.TIMESTAMP)
+    assert clause == TEN_BY_ONE
 
 
 def test_a_count_window_object_counts_rows() -> None:
@@ -92,7 +93,8 @@ def test_window_text_with_a_mistake_shows_the_text_of_the_parameter() -> None:
     assert (caught.value.text, caught.value.column) == ("RANGE 10 minuts", 10)
 
 
-@pytest.mark.parametrize("value", ["RANGE 1 min] WHERE 1 = 1 --", "ROWS 3] UNION SELECT * FROM T [ROWS 3", "ROWS 3;", ""])
+@pytest.mark.parametrize("value", ["RANGE 1 min] WHERE 1 = 1 --", "ROWS 3] UNION SELECT * FROM T [ROWS 3", "ROWS 3;",
+                                   ""])
 def test_window_text_cannot_leave_its_bracket(value: str) -> None:
     with pytest.raises(SqlError):
         parse("SELECT * FROM S [:w]", catalog(), params={"w": value})
