@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.api.query import plan_of
-from panewise.api.spark_files import run_files
 from panewise.cli.generate import write_stream
 from panewise.cli.picture import draw, most_disordered_day, scene_of
 from panewise.cli.terminal import output, result_table
@@ -41,6 +40,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run the demo."""
+    from panewise.api.spark_files import run_files
+
     out = Path(options.out)
     table = flights(options.rows)
     facts = disorder_summary(to_ordinals(table.column("ts"), "ts"))

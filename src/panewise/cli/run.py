@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from panewise.api.local import LocalRun, run_local
 from panewise.api.query import ENGINES, plan_of
-from panewise.api.spark_files import run_files
 from panewise.cli.terminal import key_value, output, parameter, query_text, result_table, unique
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
@@ -65,6 +64,9 @@ def command(options: argparse.Namespace) -> int:
     check(plan, options.engine)
     with Watch(streams, quiet=options.quiet) as watch:
         if options.engine == "spark":
+            from panewise.api.spark_files import run_files  # Spark is slow to import; other engines do without
+
+            watch.say("starting Spark")
             run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
                                checkpoint=options.checkpoint, watch=watch)
         else:

@@ -87,20 +87,22 @@ def _from_line(lines: Lines, start_line: int) -> Lines:
 
 def _split(block: bytes, number: int, path: Path) -> Iterator[Lines | Promise]:
     done, search = 0, 0
+    counted, line = 0, number  # lines are counted once, from one punctuation to the next
     while (hit := block.find(MARK, search)) >= 0:
         start = block.rfind(b"\n", 0, hit) + 1
         end = block.find(b"\n", hit) + 1
-        line = number + block.count(b"\n", 0, start)
-        promise = _promise(block[start:end], line, path)
+        before = block.count(b"\n", counted, start)
+        promise = _promise(block[start:end], line + before, path)
         search = end
         if promise is None:
             continue
         if start > done:
-            yield Lines(block[done:start], number + block.count(b"\n", 0, done))
+            yield Lines(block[done:start], line)
         yield promise
-        done = end
+        done = counted = end
+        line = promise.line + 1
     if done < len(block):
-        yield Lines(block[done:], number + block.count(b"\n", 0, done))
+        yield Lines(block[done:], line)
 
 
 def _promise(text: bytes, line: int, path: Path) -> Promise | None:
@@ -124,21 +126,36 @@ def infer_schema(files: list[Path]) -> pa.Schema:
     found: list[pa.Schema] = []
     budget = INFER_BYTES
     for path in files:
-        for part in segments(path):
-            if isinstance(part, Lines):
-                found.append(_raw_table(part, path).schema)
-                budget -= len(part.text)
+        for parts in grouped(segments(path)):
+            lines = [part for part in parts if isinstance(part, Lines)]
+            if lines:
+                found.append(_raw_table(lines, path).schema)
+                budget -= sum(len(part.text) for part in lines)
         if budget < 0:
             break
     if not found:
         raise SourceError(f"{files[0]}: there is no data row to learn the columns from")
     try:
         return pa.unify_schemas(found, promote_options="permissive")
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise SourceError(f"{files[0]}: a column has values of different types: {error}") from error
 
 
-def _raw_table(lines: Lines, path: Path) -> pa.Table:
+def grouped(parts: Iterator[Lines | Promise]) -> Iterator[list[Lines | Promise]]:
+    """Parts in groups worth parsing at once: where punctuation is dense, runs of data lines are short."""
+    group: list[Lines | Promise] = []
+    size = 0
+    for part in parts:
+        group.append(part)
+        size += len(part.text) if isinstance(part, Lines) else 0
+        if size >= BLOCK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _raw_table(lines: list[Lines], path: Path) -> pa.Table:
     table = _parse(lines, path, None)
     for i, column in enumerate(table.schema):
         iso = pa.types.is_string(column.type) and _all_iso(table.column(i))
@@ -152,26 +169,38 @@ def _all_iso(values: pa.ChunkedArray) -> bool:
     return values.null_count < len(values) and bool(pc.all(matches).as_py())
 
 
-def parse_lines(lines: Lines, path: Path, schema: pa.Schema) -> pa.Table:
+def parse_lines(lines: Lines | list[Lines], path: Path, schema: pa.Schema) -> pa.Table:
     """Data lines as rows of the schema; a line that does not fit is named."""
-    return _parse(lines, path, schema).select(schema.names)
+    return _parse(lines if isinstance(lines, list) else [lines], path, schema).select(schema.names)
 
 
-def _parse(lines: Lines, path: Path, schema: pa.Schema | None) -> pa.Table:
+def row_count(lines: Lines) -> int:
+    """How many rows the lines hold; blank lines are none."""
+    return sum(1 for line in lines.text.split(b"\n") if line.strip()) if _has_blank(lines.text) \
+        else lines.text.count(b"\n")
+
+
+def _has_blank(text: bytes) -> bool:
+    return b"\n\n" in text or b"\n " in text or b"\r" in text or text[:1].isspace()
+
+
+def _parse(lines: list[Lines], path: Path, schema: pa.Schema | None) -> pa.Table:
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "error")
-    read = pj.ReadOptions(use_threads=False, block_size=max(len(lines.text) + 1, 1 << 16))
+    text = lines[0].text if len(lines) == 1 else b"".join(part.text for part in lines)
+    read = pj.ReadOptions(use_threads=False, block_size=max(len(text) + 1, 1 << 16))
     try:
-        return pj.read_json(io.BytesIO(lines.text), read_options=read, parse_options=options)
+        return pj.read_json(io.BytesIO(text), read_options=read, parse_options=options)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise _place(lines, path, options, error) from error
 
 
-def _place(lines: Lines, path: Path, options: pj.ParseOptions, error: Exception) -> SourceError:
+def _place(lines: list[Lines], path: Path, options: pj.ParseOptions, error: Exception) -> SourceError:
     """Find the line by trying them one by one; only ever done once, on the way out."""
-    for i, text in enumerate(lines.text.splitlines()):
+    numbered = ((part.first + i, text) for part in lines for i, text in enumerate(part.text.splitlines()))
+    for number, text in numbered:
         if not text.strip():
             continue
-        where = f"{path}:{lines.first + i}"
+        where = f"{path}:{number}"
         try:
             row = json.loads(text)
         except ValueError as problem:
@@ -182,6 +211,6 @@ def _place(lines: Lines, path: Path, options: pj.ParseOptions, error: Exception)
             pj.read_json(io.BytesIO(text + b"\n"), parse_options=options)
         except pa.ArrowInvalid as problem:
             return SourceError(f"{where}: the row does not fit the columns seen before: {problem}")
-    return SourceError(f"{path}: lines {lines.first} and following: {error}")
+    return SourceError(f"{path}: lines {lines[0].first} and following: {error}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv as pcsv
@@ -77,12 +77,17 @@ class FileStream:
         return pa.Table.from_batches(batches, schema=self.arrow)
 
     def _ndjson(self, path: Path, batch_rows: int, attribute: str | None) -> Iterator[Item]:
-        for part in ndjson.segments(path):
-            if isinstance(part, ndjson.Promise):
-                yield read_promise(part, path, self.schema, attribute)
-            else:
-                rows = ndjson.parse_lines(part, path, self.arrow)
-                yield from rows.combine_chunks().to_batches(max_chunksize=batch_rows)
+        for parts in ndjson.grouped(ndjson.segments(path)):
+            lines = [part for part in parts if isinstance(part, ndjson.Lines)]
+            rows = ndjson.parse_lines(lines, path, self.arrow).combine_chunks() if lines else None
+            at = 0
+            for part in parts:
+                if isinstance(part, ndjson.Promise):
+                    yield read_promise(part, path, self.schema, attribute)
+                elif rows is not None:
+                    length = ndjson.row_count(part)
+                    yield from rows.slice(at, length).to_batches(max_chunksize=batch_rows)
+                    at += length
 
     def _tables(self, path: Path, batch_rows: int) -> Iterator[pa.Table]:
         try:
@@ -109,12 +114,10 @@ def read_promise(part: ndjson.Promise, path: Path, schema: SourceSchema, attribu
     for name in part.patterns:
         if not schema.has(name):
             raise SourceError(f"{where}: the punctuation names {name!r}, which is no column of the stream")
-    if attribute is None or attribute not in part.patterns:
-        raise SourceError(f"{where}: the punctuation has no bound on {attribute!r}, which orders the stream")
+    if attribute is None:
+        raise SourceError(f"{where}: nothing orders the stream, so a punctuation has no meaning; name its time column")
     try:
-        bound = schema.ordinal_kind(attribute).parse(part.patterns[attribute])
-        constants: dict[str, Any] = {n: v for n, v in part.patterns.items() if n != attribute}
-        return Punctuation.below(attribute, bound, **constants)
+        return Punctuation.from_json(part.patterns, attribute, schema.ordinal_kind(attribute), schema.columns)
     except ValueError as error:
         raise SourceError(f"{where}: {error}") from error
 
