@@ -106,6 +106,8 @@ def test_reported_lives_show_exactly_the_relation(plan: str, items: Timeline, le
             alive = [row for row in results if row["valid_from"] <= tau and (row["expires_at"] or 99) > tau]
             shown = [{k: v for k, v in row.items() if k not in {"valid_from", "expires_at"}} for row in alive]
             assert bag(shown) == bag(oracle.relation_at(tau))
+        known = {t.key: t.expiry for tau in oracle.instants() for t in oracle._definition.relation(node, tau)}
+        assert Counter(known.values()) == Counter(row["expires_at"] for row in results)  # known at birth, and kept
 
 
 @few

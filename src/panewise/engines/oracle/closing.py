@@ -6,6 +6,7 @@ Bounds travel up a plan as any sound operator may pass them on: unchanged throug
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +41,9 @@ class Progress:
 
     def closed_at(self, wid: int, key: Mapping[str, Any], rows: Rows) -> int:
         """The place of the first item after which no row of the group can enter the window; the end at the latest."""
-        for place, bound in self._steps(key):
-            if self._closed(wid, bound, rows):
-                return place
-        return self.d.end
+        steps = self._steps(key)  # bounds never go back, so a window that is closed stays closed
+        first = bisect_left(steps, True, key=lambda step: self._closed(wid, step[1], rows))
+        return steps[first][0] if first < len(steps) else self.d.end
 
     def _steps(self, key: Mapping[str, Any]) -> list[tuple[int, int]]:
         """Places with the bound that holds after them."""

@@ -6,6 +6,8 @@ internal windows, and what a window over a sub-query sees).
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from datetime import datetime
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.oracle import accumulation, operators, streams, tables, windows
 from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of
-from panewise.engines.oracle.tuples import Tup, attribute_of, joined, ordinal
+from panewise.engines.oracle.tuples import Tup, attribute_of, frozen, joined, ordinal
 from panewise.plan.nodes import (
     BandJoin,
     Filter,
@@ -31,6 +33,7 @@ from panewise.plan.nodes import (
     Union,
     WindowAggregate,
 )
+from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -80,6 +83,7 @@ def is_append_only(node: Node) -> bool:
 def _arrivals(d: Definition, source: Source, guard: Guard) -> list[Tup]:
     schema = source.schema
     column = schema.time if guard == TIME else guard
+    bounds = _Bounds(d, source)
     rows: list[Tup] = []
     for place, arrival in enumerate(d.timeline):
         if arrival.stream != source.name or not arrival.is_row:
@@ -88,13 +92,29 @@ def _arrivals(d: Definition, source: Source, guard: Guard) -> list[Tup]:
         ts = place if schema.time is None else ordinal(raw.get(schema.time), schema.time, kind_of(schema, schema.time))
         late_by = None
         if column is not None and column not in ROW_NUM_NAMES and column in raw:
-            bounds = bounds_after(source, column, raw, d.timeline[:place], d.progress)
-            bound = bounds[-1] if bounds else NOTHING
+            bound = bounds.before(place, column, raw)
             if ordinal(raw[column], column, kind_of(schema, column)) < bound:
                 late_by = bound
         values = {c: _plain(raw.get(c), t, c) for c, t in schema.columns.items()} if schema.columns else dict(raw)
         rows.append(Tup(values, ts, (source.name, place), (place,), late_by=late_by, origin=raw))
     return rows
+
+
+class _Bounds:
+    """Bounds in force, computed once for all rows that no punctuation tells apart."""
+
+    def __init__(self, d: Definition, source: Source) -> None:
+        self.d, self.source = d, source
+        promised = [a.item for a in d.timeline if a.stream == source.name and isinstance(a.item, Punctuation)]
+        self.named = sorted({name for item in promised for name, _ in item.patterns})
+        self._known: dict[Hashable, list[int]] = {}
+
+    def before(self, place: int, column: str, row: Mapping[str, Any]) -> int:
+        """The bound on the column in force for this row when it arrived at this place."""
+        kind = tuple(frozen(row.get(name)) for name in self.named if name != column)
+        if kind not in self._known:
+            self._known[kind] = bounds_after(self.source, column, row, self.d.timeline, self.d.progress)
+        return self._known[kind][place - 1] if place else NOTHING
 
 
 def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
@@ -103,7 +123,8 @@ def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
         return None
     if pa.types.is_timestamp(data_type) or pa.types.is_date(data_type):
         kind = OrdinalKind.of(data_type, column)
-        return kind.present(kind.parse(value))
+        shown = kind.present(kind.parse(value))
+        return shown.replace(tzinfo=None) if isinstance(shown, datetime) and data_type.tz is None else shown
     return float(value) if pa.types.is_floating(data_type) and isinstance(value, int) else value
 
 

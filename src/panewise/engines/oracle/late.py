@@ -70,7 +70,7 @@ class _Generator:
 
     def __init__(self, policy: str, attribute: str, schema: SourceSchema) -> None:
         self.name, _, self.argument = policy.partition(":")
-        self.attribute, self.seen = attribute, [NOTHING]
+        self.attribute, self.highest = attribute, [NOTHING]  # the running maximum after each row
         self.kind = kind_of(schema, attribute)
         if self.name == "late":
             self.delay = (self.kind or OrdinalKind.TIMESTAMP).amount(Quantity.parse(_number(self.argument)))
@@ -83,13 +83,13 @@ class _Generator:
     def after(self, row: Mapping[str, Any]) -> int:
         if self.name == "source" or self.attribute not in row:
             return NOTHING
-        self.seen.append(ordinal(row[self.attribute], self.attribute, self.kind))
+        self.highest.append(max(self.highest[-1], ordinal(row[self.attribute], self.attribute, self.kind)))
         if self.name == "ordered":
-            return max(self.seen)
+            return self.highest[-1]
         if self.name == "late":
-            return max(self.seen) - self.delay
+            return self.highest[-1] - self.delay
         if self.name == "rows":
-            return max(self.seen[: max(1, len(self.seen) - self.behind)])
+            return self.highest[max(0, len(self.highest) - 1 - self.behind)]
         said = row.get(self.argument)
         return NOTHING if said is None else ordinal(said, self.argument, self.kind)
 
