@@ -22,16 +22,17 @@ from sql.sql_cases import catalog, load, options
 
 CASES: list[dict[str, Any]] = [*load("queries.yaml"), *load("examples.yaml")]
 SPACES = st.sampled_from([" ", "  ", "\n", "\t", " /* a comment */ ", " -- to the end of the line\n", "\n\n  "])
+SPLICED = "SELECT FROM WHERE GROUP RANGE SLIDE ROWS WA EXISTS NOT UNION AS CASE END min INTERVAL CAST NULL OVER"
 SIGNS = st.sampled_from([
-    *"[](),;:'\"`*-+/=<>.%$?@#{}|&^~!\\ \n∪‘’“", "\0", "--", "/*", "*/", "x -> ", "[RANGE 1 min]", "1", "-1", "1e9", ":w",
-    *"SELECT FROM WHERE GROUP RANGE SLIDE ROWS WA EXISTS NOT UNION AS CASE END min INTERVAL CAST NULL OVER".split(),
+    *"[](),;:'\"`*-+/=<>.%$?@#{}|&^~!\\ \n∪‘’“", "\0", "--", "/*", "*/", "x -> ", "[RANGE 1 min]", "1", "-1", "1e9",
+    ":w", *SPLICED.split(),
 ])
+SPARK_WORDS = "distinct all and or not in is null like between case when then else end cast split upper exists"
+OUR_WORDS = "group-by groupby tumbling start at by rank"
 WORDS = {
     *(c.lower() for schema in catalog().sources.values() for c in schema.columns),
     *(s.lower() for s in catalog().sources), *UNITS, *aggregate_names(), *STREAM_OPERATORS,
-    *(k.lower() for k in (*KEYWORDS, *AFTER_SOURCE)),
-    *"distinct all group-by groupby not and or exists tumbling start end at by case when then else".split(),
-    *"in is null like between cast split upper rank".split(),
+    *(k.lower() for k in (*KEYWORDS, *AFTER_SOURCE)), *SPARK_WORDS.split(), *OUR_WORDS.split(),
 } - {"u"}
 
 
