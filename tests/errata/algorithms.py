@@ -16,7 +16,7 @@ Row = tuple[int, str]  # (timestamp, join value)
 Event = tuple[str, int] | tuple[str, int, str]
 
 
-# -- slide-by-tuple bins (Li, figure 6-7; errata E5, E6, E7, S2) --------------------------------------------------------
+# -- slide-by-tuple bins (Li, figure 6-7; errata E5, E6, E7, S2) -------------------------------------------------------
 
 
 def count_bins(events: list[Event], reach: int, *, end_bins_are_results: bool = False, strictly_below: bool = False,
@@ -53,7 +53,7 @@ def count_bins(events: list[Event], reach: int, *, end_bins_are_results: bool = 
     return answers
 
 
-# -- order-agnostic joins (Li, figures 7-1 and 7-2; errata E8, E9, E10, E15) ---------------------------------------------
+# -- order-agnostic joins (Li, figures 7-1 and 7-2; errata E8, E9, E10, E15) -------------------------------------------
 
 
 @dataclass
@@ -119,7 +119,7 @@ def tumbling_join(events: list[tuple[int, str, int]], size: int, *, printed_stat
     return run
 
 
-# -- low-level aggregation (Gigascope slow flush; Li, figure 8-6; erratum E12) --------------------------------------------
+# -- low-level aggregation (Gigascope slow flush; Li, figure 8-6; erratum E12) -----------------------------------------
 
 
 def slow_flush(rows: list[tuple[int, str]], slots: int, *, printed: bool) -> tuple[list[tuple[int, str, int]], int]:
@@ -172,11 +172,11 @@ def slow_flush(rows: list[tuple[int, str]], slots: int, *, printed: bool) -> tup
     return out, sum(e is not None for e in table)
 
 
-# -- AdaptWID, eager side (Li 6.3.4.2; erratum E14) ------------------------------------------------------------------------
+# -- AdaptWID, eager side (Li 6.3.4.2; erratum E14) --------------------------------------------------------------------
 
 
 def eager_sums(rows: list[tuple[int, int]], reach: int, slide: int, *, printed: bool) -> dict[int, int]:
-    """SUM per window; rows are ``(ts, value)`` and no window has closed. Printed: new partials only for later windows."""
+    """SUM per window; rows are ``(ts, value)``, no window has closed. Printed: new partials only for later windows."""
     partials: dict[int, int] = {}
     for ts, value in rows:
         newest = max(partials, default=-1)
@@ -189,7 +189,7 @@ def eager_sums(rows: list[tuple[int, int]], reach: int, slide: int, *, printed: 
     return partials
 
 
-# -- Patroumpas and Sellis: aggregation over expiring rows, joins over count windows ---------------------------------------
+# -- Patroumpas and Sellis: aggregation over expiring rows, joins over count windows -----------------------------------
 
 
 def aggregate_count_window(values: list[int], size: int, function: str, *, printed: bool) -> list[float]:

@@ -1,4 +1,4 @@
-"""Errata of the algorithms in Li's thesis: what is printed fails, the correction holds (windows proper: tests/windows)."""
+"""Errata of the algorithms in Li's thesis: what is printed fails, the correction holds (windows: tests/windows)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def stream_events(left: list[int], right: list[int], order: list[bool]) -> list[
     return events
 
 
-join_cases = st.tuples(rows, rows, st.lists(st.booleans(), max_size=24), st.tuples(st.integers(0, 6), st.integers(0, 6)))
+reaches = st.tuples(st.integers(0, 6), st.integers(0, 6))
+join_cases = st.tuples(rows, rows, st.lists(st.booleans(), max_size=24), reaches)
 
 
 @given(join_cases)
@@ -85,14 +86,17 @@ def test_e8_the_printed_band_loses_results() -> None:
     def loses(case: tuple) -> bool:
         left, right, order, ranges = case
         events = stream_events(left, right, order)
-        return Counter(band_join(events, ranges, printed=True).pairs) != band_by_definition(events, ranges, printed=True)
+        found = Counter(band_join(events, ranges, printed=True).pairs)
+        return found != band_by_definition(events, ranges, printed=True)
 
     find(join_cases, loses)
 
 
 def test_e8_the_canonical_band_is_the_prose_of_the_query() -> None:
-    # Main1 keeps 3 minutes, Main2 keeps 2: a Main2 row at 10 meets Main1 rows younger than 7, a Main1 row at 10 Main2 rows younger than 8
-    canonical = band_by_definition([(0, "row", 8), (1, "row", 10), (0, "row", 10), (1, "row", 7)], (3, 2), printed=False)
+    # Main1 keeps 3 minutes, Main2 keeps 2: a row of Main2 at 10 meets rows of Main1 from 7 on, a row of Main1 at 10
+    # rows of Main2 from 8 on.
+    events = [(0, "row", 8), (1, "row", 10), (0, "row", 10), (1, "row", 7)]
+    canonical = band_by_definition(events, (3, 2), printed=False)
     assert canonical == Counter({(8, 10): 1, (10, 10): 1, (8, 7): 1})
 
 
@@ -165,7 +169,7 @@ def test_e12_the_printed_slow_flush_leaves_results_behind() -> None:
 @given(st.integers(1, 10), st.integers(1, 6), st.integers(0, 5))
 def test_e13_open_extents_follow_from_the_high_watermark_at_the_start(slides: int, slide: int, lag_slides: int) -> None:
     reach, lag = slides * slide, lag_slides * slide
-    # the stream is complete up to (high-watermark - lag): a window is open from its start until the bound passes its end
+    # The stream is complete up to (high-watermark - lag): a window is open from its start until that passes its end.
     now = 1000 * slide
     ends = [(w + 1) * slide for w in range(3000)]
     open_windows = sum(1 for end in ends if end - reach <= now and end > now - lag)
