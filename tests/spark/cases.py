@@ -122,12 +122,12 @@ def run_to_end(frame: DataFrame, checkpoint: Path, *, batches: int | None = None
     """
     found: list[Row] = []
 
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     def collect(batch: DataFrame, number: int) -> None:
         if batches is not None and number >= batches:
-            raise Enough
+            raise EnoughError
         found.extend(batch.collect())
 
     query = (frame.writeStream.outputMode("append").foreachBatch(collect).trigger(availableNow=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from spark.cases import SCHEMA, judged, plan, rows_of, run_to_end, with_missed, write_ndjson
 
 from panewise.engines.spark.engine import run_streaming
 from panewise.engines.spark.sources import read_stream
 from panewise.windows.sliding import SlidingWindow
+from spark.cases import SCHEMA, judged, plan, rows_of, run_to_end, with_missed, write_ndjson
 
 pytestmark = pytest.mark.spark
 

@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from panewise.core.errors import PlanError
+from panewise.core.errors import PlanError, UnsupportedError
+from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.relation import data_columns
 from panewise.engines.spark.streaming import streaming
+from panewise.engines.spark.types import arrow_type
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.progress.late import LatePolicy
+
+
+def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
+    """What a query may refer to in a DataFrame; side columns such as punctuation are not among it."""
+    wanted = set(data_columns(frame))
+    fields = [pa.field(f.name, arrow_type(f.dataType)) for f in frame.schema.fields if f.name in wanted]
+    return SourceSchema.of(pa.schema(fields), time=time)
+
+
+def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
+        progress: str | Mapping[str, str] = "source") -> DataFrame:
+    """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
+
+    ``progress`` is one policy, or one per stream name; the policy of a bounded DataFrame does not matter, because all
+    of it is there.
+    """
+    if not any(frame.isStreaming for frame in inputs.values()):
+        return run_batch(plan, inputs, late=late)
+    policies = {progress} if isinstance(progress, str) else set(progress.values()) or {"source"}
+    if len(policies) > 1:
+        raise UnsupportedError(f"streams with different progress policies ({', '.join(sorted(policies))}) do not run "
+                               "in one query on Spark yet: give all of them the same")
+    return run_streaming(plan, inputs, late=late, progress=policies.pop())
 
 
 def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP) -> DataFrame:

@@ -19,7 +19,8 @@ from panewise.core.errors import PanewiseError, SchemaError
 
 MARK = "panewise.core.errors."
 _PATTERN = re.compile(re.escape(MARK) + r"(\w+): (.*?)(?= SQLSTATE: \w{5}|\n|$)")
-_OVERFLOW = re.compile(r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+_OVERFLOW = re.compile(
+    r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
 
 
 def refuse(kind: type[PanewiseError], message: Column) -> Column:

@@ -168,8 +168,8 @@ def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
         above.insert(0, node)
         node = node.input
     if not isinstance(node, WindowAggregate):
-        raise UnsupportedError(f"the Spark engine runs window aggregates; {type(node).__name__} does not run on it yet: "
-                               "use `--engine oracle` or `--engine embedded`")
+        raise UnsupportedError(f"the Spark engine runs window aggregates, {type(node).__name__} does not run on it "
+                               "yet: use `--engine oracle` or `--engine embedded`")
     _check_window(node.window)
     for below in node.input.walk():
         if not isinstance(below, STATELESS):
@@ -191,8 +191,8 @@ def _check_window(clause: WindowClause) -> None:
         raise UnsupportedError(f"{spec.kind} windows do not run on Spark yet: "
                                "use `--engine oracle` or `--engine embedded`")
     if clause.ordinal is OrdinalKind.ROWS:
-        raise UnsupportedError("windows over row positions do not run on Spark yet, because its parallel reads lose the "
-                               "order of arrival: use `--engine oracle` or `--engine embedded`")
+        raise UnsupportedError("windows over row positions do not run on Spark yet, because its parallel reads lose "
+                               "the order of arrival: use `--engine oracle` or `--engine embedded`")
     if clause.partition:
         raise UnsupportedError("a window per partition does not run on Spark yet: "
                                "use `--engine oracle` or `--engine embedded`")

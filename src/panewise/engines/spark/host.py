@@ -1,7 +1,7 @@
 """The kernel host: one stateful Spark operator that runs the shards of a query, their state in Spark's state store.
 
-Two forms of one thing. ``transformWithState`` keeps every chunk of panes under its own key, so a micro-batch writes only
-what it touched; it needs the package ``protobuf``. ``applyInPandasWithState`` keeps all chunks of a shard in one row,
+Two forms of one thing. ``transformWithState`` keeps every chunk of panes under its own key, so a micro-batch writes
+only what it touched; it needs the package ``protobuf``. ``applyInPandasWithState`` keeps all chunks of a shard in one row,
 which a micro-batch writes whole; it needs nothing more. A checkpoint of one form does not fit the other.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.state import GroupState
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from panewise.engines.spark.partial_stage import control_of
 from panewise.engines.spark.shard import ChunkStore, Shard, ShardConfig
@@ -67,7 +67,10 @@ class KernelHost(StatefulProcessor):
         """Nothing is held between micro-batches."""
 
 
-def whole_state_host(config: ShardConfig) -> Callable[[Any, Iterator[pd.DataFrame], GroupState], Iterator[pd.DataFrame]]:
+StateFunction = Callable[[Any, Iterator[pd.DataFrame], GroupState], Iterator[pd.DataFrame]]
+
+
+def whole_state_host(config: ShardConfig) -> StateFunction:
     """The same with one state row per shard."""
 
     def handle(key: Any, rows: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:

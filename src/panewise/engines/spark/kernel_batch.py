@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -107,7 +107,7 @@ def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
     return fragment.windowed(results, quoted(WINDOW_ID), found)
 
 
-def _plain_zero(rows: DataFrame, key: str) -> F.Column:
+def _plain_zero(rows: DataFrame, key: str) -> Column:
     fraction = isinstance(rows.schema[key].dataType, T.FloatType | T.DoubleType)
     return quoted(key) + F.lit(0.0) if fraction else quoted(key)
 

@@ -111,7 +111,7 @@ class _Task:
         if stage.stamped:
             bounds = pc.fill_null(table.column(ROW_BOUND), NO_BOUND).to_numpy()
             place = int(table.column(POSITION)[0].as_py() or 1) if POSITION in table.column_names else 1
-            decision = decide(stage.late, (first, end), values, bounds, stage.scheme.window.closed_below,
+            decision = decide(stage.late, first, end, values, bounds, stage.scheme.window.closed_below,
                               attribute=repr(stage.attribute), kind=stage.kind, first_row=place)
             self.late += decision.late_rows
             if decision.late_rows:

@@ -1,7 +1,7 @@
 """A stream in files, piece by piece from any place: what exact offsets need.
 
-A place is a file and how many lines (NDJSON) or rows (Parquet, CSV) of it are done. Going to a place costs what it must:
-nothing for whole files and Parquet row groups, counting lines for NDJSON, reading for CSV.
+A place is a file and how many lines (NDJSON) or rows (Parquet, CSV) of it are done. Going to a place costs what it
+must: nothing for whole files and Parquet row groups, counting lines for NDJSON, reading for CSV.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Piece:
             end = -1
             for _ in range(size):
                 end = self.content.text.index(b"\n", end + 1)
-            return Piece(self.stream, self.path, self.at, size, ndjson.Lines(self.content.text[: end + 1], self.content.first))
+            lines = ndjson.Lines(self.content.text[: end + 1], self.content.first)
+            return Piece(self.stream, self.path, self.at, size, lines)
         return Piece(self.stream, self.path, self.at, size, self.content.slice(0, size))
 
 

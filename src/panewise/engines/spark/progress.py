@@ -44,8 +44,8 @@ def derived(policy: str, kind: OrdinalKind) -> Derived | None:
     if isinstance(generator, ColumnSupplied) and generator.guard is None:
         return Derived(0, generator.columns[0])
     raise UnsupportedError(
-        f"progress {policy!r} needs the rows in their order of arrival, which a Spark DataFrame does not have: read the "
-        "files with panewise.engines.spark.sources.read_stream, or use ordered, late:<duration> or column:<name>")
+        f"progress {policy!r} needs the rows in their order of arrival, which a Spark DataFrame does not have: read "
+        "the files with panewise.engines.spark.sources.read_stream, or use ordered, late:<duration> or column:<name>")
 
 
 def punctuated(frame: DataFrame, column: str = "punctuation") -> DataFrame:

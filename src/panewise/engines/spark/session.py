@@ -100,7 +100,7 @@ def check_java() -> int:
               "`apt-get install openjdk-17-jre-headless` or `brew install openjdk@17`, or point JAVA_HOME at one; "
               "`--engine embedded` runs without Java")
     if program is None:
-        where = f"there is none in JAVA_HOME={home}" if home else "there is no `java` on the PATH and JAVA_HOME is not set"
+        where = f"there is none in JAVA_HOME={home}" if home else "no `java` is on the PATH and JAVA_HOME is not set"
         raise PanewiseError(f"Java was not found: {where}. {advice}")
     try:
         text = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr

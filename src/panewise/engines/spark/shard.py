@@ -154,9 +154,9 @@ class Shard:
             if config.late is LatePolicy.ERROR:
                 at = int(np.flatnonzero(late)[0])
                 pane_end, bound = int(config.scheme.ends(panes)[at]), int(bounds[at])
-                promised = "the stream had ended" if bound == FINISHED else f"nothing below {config.kind.text(bound)} would come"
-                raise LateRowError(f"a row with {config.attribute!r} below {config.kind.text(pane_end)} is late: it was "
-                                   f"promised that {promised}. Allow more disorder with a progress policy such as "
+                until = "the end of the stream" if bound == FINISHED else f"nothing below {config.kind.text(bound)}"
+                raise LateRowError(f"a row with {config.attribute!r} below {config.kind.text(pane_end)} is late: "
+                                   f"punctuation had promised {until}. Allow more disorder with a progress policy such as "
                                    "'late:10s', or choose the late policy drop, consistent or generous")
             self.late += int(new.filter(pa.array(late)).column(ROWS.state_schema[0].name).to_numpy().sum())
         at = new.schema.get_field_index(COUNTS_FROM)
@@ -187,7 +187,8 @@ class Shard:
                 highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
         if self.config.delay is not None:
             delay = self.config.delay
-            promises += [(t, Punctuation.below(ORDINAL, v - delay)) for t, v in highest.items() if v >= NO_BOUND + delay]
+            promises += [(tag, Punctuation.below(ORDINAL, value - delay)) for tag, value in highest.items()
+                         if value >= NO_BOUND + delay]
         for tag, punctuation in promises:
             moved = (self.meld.tables[tag].advance(punctuation) if len(self.meld.tables) == 1
                      else bool(self.meld.punctuate(tag, punctuation)))

@@ -65,7 +65,8 @@ def read_stream(spark: SparkSession, path: str | Path, *, time: str | None = Non
     return _load(spark, spark.readStream, path, time, progress, finite, rows_per_batch)
 
 
-def read_batch(spark: SparkSession, path: str | Path, *, time: str | None = None, progress: str = "source") -> DataFrame:
+def read_batch(spark: SparkSession, path: str | Path, *, time: str | None = None,
+               progress: str = "source") -> DataFrame:
     """Files as a bounded DataFrame for ``run_batch``, rows stamped with the bound in force at their arrival."""
     return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH)
 
@@ -135,6 +136,10 @@ class Place:
     ended: bool = False
     progress: dict[str, Any] | None = None
 
+    def same_as(self, other: Place) -> bool:
+        """Whether nothing lies between two places."""
+        return (self.file, self.at, self.ended) == (other.file, other.at, other.ended)
+
     def offset(self) -> dict[str, str]:
         """As Spark keeps it."""
         return {"place": json.dumps(self.__dict__, sort_keys=True)}
@@ -156,7 +161,7 @@ class Walker:
 
     def walk(self, start: Place, *, limit: int | None = None, until: Place | None = None) -> tuple[Place, list[Span]]:
         """From a place, for so many lines, or up to another place, or to the end of what is there."""
-        if start.ended or (until is not None and (start.file, start.at, start.ended) == (until.file, until.at, until.ended)):
+        if start.ended or (until is not None and start.same_as(until)):
             return start, []
         tracker = self.options.tracker(self.stream)
         if start.progress is not None:

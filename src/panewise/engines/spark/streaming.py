@@ -66,8 +66,8 @@ def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int)
     aggregates = tuple(bound_aggregates(fragment))
     ordered = [a.function.needs_order for a in aggregates]
     if any(ordered) and POSITION not in rows.columns:
-        raise UnsupportedError("first and last need the order of arrival, which this DataFrame does not have: read files "
-                               "with panewise.engines.spark.sources.read_stream")
+        raise UnsupportedError("first and last need the order of arrival, which this DataFrame does not have: read "
+                               "files with panewise.engines.spark.sources.read_stream")
     keys = pa.schema([pa.field(n, t) for n, t in zip(fragment.keys, fragment.key_types, strict=True)])
     labels = shard_labels(shards if fragment.keys else 1)
     inputs = tuple(origins(fragment))

@@ -14,7 +14,7 @@ def arrow_type(data_type: T.DataType) -> pa.DataType:
     try:
         return to_arrow_type(data_type, timezone="UTC")
     except Exception as error:
-        raise SchemaError(f"a column of type {data_type.simpleString()} cannot be used in a window aggregate") from error
+        raise SchemaError(f"a window aggregate cannot use a column of type {data_type.simpleString()}") from error
 
 
 def spark_type(data_type: pa.DataType) -> T.DataType:
