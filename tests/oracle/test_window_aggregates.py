@@ -194,6 +194,13 @@ def test_generated_progress_decides_what_is_late(progress: str, late: list[int])
     assert [row["ts"] for row in oracle.late_rows()] == late
 
 
+def test_each_stream_can_have_a_progress_policy_of_its_own():
+    plan = per_window(Union((source("a"), source("b"))), TEN, COUNT)
+    items = arrivals(*((name, {"ts": ts}) for name, ts in (("a", 5), ("b", 5), ("a", 3), ("b", 3))))
+    assert Oracle(plan, items, progress={"a": "ordered"}).late_rows() == [{"ts": 3}]
+    assert len(Oracle(plan, items, progress="ordered").late_rows()) == 2
+
+
 def test_a_column_can_carry_the_bound():
     plan = per_window(source(v=pa.int64()), TEN, COUNT)
     items = timeline(s=rows((5, None), (15, 10), (9, None), (10, 0)))
@@ -239,9 +246,9 @@ def test_generated_progress_closes_windows_too():
 
 
 def test_unknown_policies_are_refused():
-    with pytest.raises(PlanError, match="unknown late policy 'ignore'"):
+    with pytest.raises(ProgressError, match="no late policy 'ignore'"):
         Oracle(S, [], late="ignore")
-    with pytest.raises(ProgressError, match="unknown progress policy 'magic'"):
+    with pytest.raises(ProgressError, match="does not know the progress policy 'magic'"):
         Oracle(per_window(S, TEN, COUNT), timeline(s=at(1)), progress="magic").results()
 
 

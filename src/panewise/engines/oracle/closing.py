@@ -72,7 +72,7 @@ def bounds_of(d: Definition, node: Node, attribute: Guard, constants: Mapping[st
     """For every place the lower bound on an attribute of all rows with these constants the node can still put out."""
     match node:
         case Source() if attribute is not None:
-            return bounds_after(node, attribute, constants, d.timeline, d.progress)
+            return bounds_after(node, attribute, constants, d.timeline, d.progress_of(node.name))
         case Filter() | Project() | Qualify():
             moved = {operators.guard_below(node, c): v for c, v in constants.items()}
             named = {c: v for c, v in moved.items() if c is not None}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from panewise.core.errors import LateRowError, PlanError
+from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.oracle import inputs, instants, relations, scopes
 from panewise.engines.oracle.expressions import Expressions
@@ -17,21 +17,20 @@ from panewise.engines.oracle.late import Guard, kind_of
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup
 from panewise.plan.nodes import Lifetime, Node, Source
+from panewise.progress.late import LatePolicy
 from panewise.progress.timeline import Timeline
 from panewise.windows.base import WindowSpec
-
-LATE_POLICIES = ("drop", "error", "side", "generous", "consistent")
 
 
 class Definition:
     """A timeline and what every plan node means over it."""
 
     def __init__(self, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-                 late: str = "drop", progress: str = "source", registered_at: int | None = None) -> None:
-        if late not in LATE_POLICIES:
-            raise PlanError(f"unknown late policy {late!r}: use one of {', '.join(LATE_POLICIES)}")
+                 late: str = "drop", progress: str | Mapping[str, str] = "source",
+                 registered_at: int | None = None) -> None:
         self.timeline, self.tables = timeline, dict(tables or {})
-        self.policy, self.progress, self.registered_at = late, progress, registered_at
+        self.policy, self.registered_at = LatePolicy.parse(late).value, registered_at
+        self._progress = progress
         self.expressions = Expressions()
         self.late: dict[tuple[int, ...], Mapping[str, Any]] = {}
         self._streams: dict[tuple[int, Guard], list[Tup]] = {}
@@ -90,6 +89,10 @@ class Definition:
         """Windows show nothing from before the query was registered (rule U1)."""
         start = self.registered_at
         return rows if start is None else [row for row in rows if row.ts >= start]
+
+    def progress_of(self, stream: str) -> str:
+        """The progress policy of one stream."""
+        return self._progress if isinstance(self._progress, str) else self._progress.get(stream, "source")
 
     def refreshes(self, node: Node) -> list[int] | None:
         """The instants at which the windows of a plan move; None if they move at every instant."""

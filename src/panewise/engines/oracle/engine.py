@@ -23,8 +23,9 @@ VALID_FROM, EXPIRES_AT, CHANGE = "valid_from", "expires_at", "change"
 class Oracle:
     """One plan over one timeline; every answer is computed from the definitions when it is asked for.
 
-    The timeline is complete: its end is a punctuation that covers everything. ``registered_at`` is the instant at
-    which continuous relations begin; without it they see the whole timeline.
+    The timeline is complete: its end is a punctuation that covers everything. ``progress`` is one policy, or one by
+    stream. ``registered_at`` is the instant at which continuous relations begin; without it they see the whole
+    timeline.
 
     >>> from panewise.core.ordinals import OrdinalKind
     >>> from panewise.core.schema import SourceSchema
@@ -40,11 +41,19 @@ class Oracle:
     """
 
     def __init__(self, plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-                 late: str = "drop", progress: str = "source", registered_at: int | None = None) -> None:
+                 late: str = "drop", progress: str | Mapping[str, str] = "source",
+                 registered_at: int | None = None) -> None:
         self.plan = plan
         self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
                                       registered_at=registered_at)
         self._kind = time_kind(plan)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the results: the plan's, and what its form adds."""
+        added = {Form.STREAM: (), Form.EVENTS: (VALID_FROM,), Form.LIVES: (VALID_FROM, EXPIRES_AT),
+                 Form.CHANGES: (VALID_FROM, CHANGE)}
+        return (*self.plan.columns, *added[changes.form_of(self.plan)])
 
     # -- complete answers --------------------------------------------------------------------------------------------
 
@@ -114,10 +123,11 @@ class Oracle:
 
 
 def run_oracle(plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-               late: str = "drop", progress: str = "source", registered_at: int | None = None) -> pa.Table:
+               late: str = "drop", progress: str | Mapping[str, str] = "source",
+               registered_at: int | None = None) -> pa.Table:
     """The results of ``Oracle.results`` as a table."""
     oracle = Oracle(plan, timeline, tables=tables, late=late, progress=progress, registered_at=registered_at)
     rows = oracle.results()
     if not rows:
-        return pa.table({name: pa.nulls(0) for name in plan.columns})
+        return pa.table({name: pa.nulls(0) for name in oracle.columns})
     return pa.Table.from_pylist(rows)

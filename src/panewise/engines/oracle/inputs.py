@@ -113,7 +113,8 @@ class _Bounds:
         """The bound on the column in force for this row when it arrived at this place."""
         kind = tuple(frozen(row.get(name)) for name in self.named if name != column)
         if kind not in self._known:
-            self._known[kind] = bounds_after(self.source, column, row, self.d.timeline, self.d.progress)
+            self._known[kind] = bounds_after(self.source, column, row, self.d.timeline,
+                                             self.d.progress_of(self.source.name))
         return self._known[kind][place - 1] if place else NOTHING
 
 

@@ -69,7 +69,7 @@ class _Generator:
     """The progress policies of a source, row by row in arrival order."""
 
     def __init__(self, policy: str, attribute: str, schema: SourceSchema) -> None:
-        self.name, _, self.argument = policy.partition(":")
+        self.name, self.argument = (part.strip() for part in (*policy.split(":", 1), "")[:2])
         self.attribute, self.highest = attribute, [NOTHING]  # the running maximum after each row
         self.kind = kind_of(schema, attribute)
         if self.name == "late":
@@ -77,8 +77,8 @@ class _Generator:
         elif self.name == "rows":
             self.behind = int(self.argument)
         elif self.name not in {"source", "ordered", "column"}:
-            raise ProgressError(f"unknown progress policy {policy!r}: write source, ordered, late:<duration>, "
-                                "rows:<n> or column:<name>")
+            raise ProgressError(f"the oracle does not know the progress policy {policy!r}: write source, ordered, "
+                                "late:<duration>, rows:<n> or column:<name>, without options")
 
     def after(self, row: Mapping[str, Any]) -> int:
         if self.name == "source" or self.attribute not in row:
