@@ -25,7 +25,8 @@ from oracle.building import (
     source,
 )
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle
+from panewise.core.schema import SourceKind, SourceSchema
+from panewise.engines.oracle import Oracle, TableChange
 from panewise.engines.oracle.changes import Form, form_of
 from panewise.engines.oracle.tuples import value_of
 from panewise.plan.nodes import (
@@ -33,11 +34,14 @@ from panewise.plan.nodes import (
     BagDifference,
     Distinct,
     Filter,
+    Lifetime,
     Node,
     Qualify,
     RelationToStream,
     RelationToStreamKind,
     SemiJoin,
+    Table,
+    TableJoin,
     Union,
     Window,
     WindowClause,
@@ -235,3 +239,36 @@ def test_generous_slack_counts_at_least_what_consistent_slack_counts(data: list[
         assert n <= found["generous"][end]
     if all(later >= max(data[:i], default=0) - slack for i, later in enumerate(data)):
         assert found["drop"] == found["generous"]
+
+
+# -- relations beside streams, and output windows --------------------------------------------------------------------
+
+
+@few
+@given(items=two_streams, at=st.integers(0, 20), insert=st.booleans())
+def test_an_update_of_a_non_retroactive_relation_changes_no_result_of_rows_that_came_before(
+        items: Timeline, at: int, insert: bool):
+    symbols = Table("t", SourceSchema({"k": pa.string(), "n": pa.int64()}, kind=SourceKind.NRR))
+    plan = TableJoin(A, symbols, Scalar.parse("v = k"))
+    history = [TableChange(-1, {"k": "x", "n": 1})]
+    update = TableChange(at, {"k": "y", "n": 2}) if insert else TableChange(at, {"k": "x"}, insert=False)
+    before, after = (Oracle(plan, items, tables={"t": rows}).results() for rows in (history, [*history, update]))
+    assert [row for row in before if row["ts"] <= at] == [row for row in after if row["ts"] <= at]
+    assert all(row["k"] == ("y" if insert else "x") for row in after if row not in before)
+
+
+@few
+@given(items=two_streams, range=st.integers(1, 9))
+def test_an_output_window_as_long_as_the_input_window_is_the_window_itself(items: Timeline, range: int):
+    shown = Filter(Window(A, last(range)), Scalar.parse("v <> 'y'"))
+    output = RelationToStream(shown, RelationToStreamKind.WSTREAM, output_window=last(range))
+    now, kept = Oracle(shown, items), Oracle(output, items)
+    assert now.changes() == kept.changes()
+
+
+@few
+@given(items=two_streams, stop=st.integers(0, 25))
+def test_a_lifetime_cuts_the_answer_and_changes_nothing_before(items: Timeline, stop: int):
+    plan = PLANS["groups"](Window(A, last(4)), Window(B, last(4)))
+    whole, cut = Oracle(plan, items).changes(), Oracle(Lifetime(plan, stop), items, registered_at=0).changes()
+    assert cut == [change for change in whole if change.tau < stop]
