@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.arrays import COUNT, as_ints, counts_of, valid_rows
@@ -64,7 +65,7 @@ class Count(Aggregate):
                  inputs: Sequence[pa.DataType]) -> Columns:
         """Count codes."""
         mask = valid_rows(arguments)
-        return [pa.array(counts_of(codes if mask is None else codes[mask], groups))]
+        return [pa.array(counts_of(codes, groups) if mask is None else group_sum(mask.astype(np.int64), codes, groups))]
 
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """Add counts."""

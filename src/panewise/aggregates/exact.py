@@ -8,7 +8,7 @@ exact (Rump, Ogita and Oishi 2008), so the result does not depend on the order o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import frexp, inf, isfinite
 
@@ -20,6 +20,7 @@ from panewise.aggregates.base import Codes
 
 BITS = 32
 LOW = (1 << BITS) - 1
+CHUNK = 1 << 15
 Limbs = list[Ints]  # most significant first; only the first is signed after carrying
 
 
@@ -41,10 +42,26 @@ def limb_sums(array: pa.Array, codes: Codes, groups: int) -> Limbs:
         keys = long_keys(array)
         if len(keys) and max(int(keys.max()), -int(keys.min())) * len(keys) < 1 << 63:
             return carry([np.zeros(groups, np.int64), group_sum(keys, codes, groups)])
-        return carry([group_sum(part, codes, groups) for part in (keys >> BITS, keys & LOW)])
+        return carry(_split_sums((keys,), codes, groups))
     low, high = decimal_words(array)
-    parts = (high >> BITS, high & LOW, (low >> BITS) & LOW, low & LOW)
-    return carry([group_sum(part, codes, groups) for part in parts])
+    return carry(_split_sums((high, low), codes, groups))
+
+
+def _split_sums(words: Sequence[Ints], codes: Codes, groups: int) -> Limbs:
+    """Sums of the two halves of each 64-bit word; only the first word has a sign."""
+    sums = [np.zeros(groups, np.int64) for _ in range(2 * len(words))]
+    for rows in chunks(len(codes)):
+        for i, word in enumerate(words):
+            part = word[rows]
+            upper = part >> BITS
+            np.add.at(sums[2 * i], codes[rows], upper if i == 0 else upper & LOW)
+            np.add.at(sums[2 * i + 1], codes[rows], part & LOW)
+    return sums
+
+
+def chunks(rows: int) -> Iterator[slice]:
+    """Pieces of a batch whose intermediate arrays stay in the processor's cache."""
+    return (slice(start, start + CHUNK) for start in range(0, rows, CHUNK))
 
 
 def carry(limbs: Limbs) -> Limbs:
@@ -111,23 +128,25 @@ def float_sums(terms: Floats, codes: Codes, groups: int) -> tuple[Floats, Floats
             total, rest = float_sums(terms[finite], codes[finite], groups)
             total = total + special
         return total, np.where(np.isfinite(total), rest, 0.0)
-    leading, terms = _extract(terms, codes, groups)
-    if not terms.any():
-        return leading, np.zeros(groups)
-    middle, terms = _extract(terms, codes, groups)
-    return two_sum(leading, middle + _weighed(codes, terms, groups))
-
-
-def _extract(terms: Floats, codes: Codes, groups: int) -> tuple[Floats, Floats]:
-    """The exact sums of the terms rounded to a common grid, and what the rounding left of each term."""
-    largest = float(np.abs(terms).max()) if len(terms) else 0.0
-    exponent = frexp(largest)[1] + (len(terms) + 2).bit_length()
-    if largest == 0 or exponent > 1000:  # nothing to round, or no room above the terms: a plain sum
+    largest = max(float(terms.max()), -float(terms.min())) if len(terms) else 0.0
+    room = (len(terms) + 2).bit_length()
+    exponent = frexp(largest)[1] + room
+    if exponent > 1000:  # no grid fits above the terms: a plain sum, which may be infinite
         with np.errstate(over="ignore", invalid="ignore"):
-            return _weighed(codes, terms, groups), np.zeros(len(terms))
-    grid = 2.0 ** exponent
-    rounded = (terms + grid) - grid
-    return _weighed(codes, rounded, groups), terms - rounded
+            return _weighed(codes, terms, groups), np.zeros(groups)
+    # what rounding to the first grid leaves is below 2⁻⁵² of it, so the second grid needs no search for the largest
+    coarse, fine = 2.0**exponent, 2.0 ** max(exponent - 52 + room, -1000)
+    leading, middle, trailing = np.zeros(groups), np.zeros(groups), np.zeros(groups)
+    for rows in chunks(len(terms)):
+        part, at = terms[rows], codes[rows]
+        rounded = (part + coarse) - coarse
+        np.add.at(leading, at, rounded)
+        part = part - rounded
+        if part.any():
+            rounded = (part + fine) - fine
+            np.add.at(middle, at, rounded)
+            np.add.at(trailing, at, part - rounded)
+    return two_sum(leading, middle + trailing)
 
 
 def _weighed(codes: Codes, weights: Floats, groups: int) -> Floats:

@@ -95,7 +95,7 @@ class ApproxCountDistinct(Aggregate):
 
     def add(self, state: State, *values: Any) -> State:
         """Add the value; null adds nothing."""
-        return state if values[0] is None else (self._updated(state[0], values),)
+        return state if values[0] is None else (self._updated(state[0], map(_hashable, values)),)
 
     def merge(self, left: State, right: State) -> State:
         """Union."""
@@ -116,7 +116,7 @@ class ApproxCountDistinct(Aggregate):
     def _updated(self, sketch: bytes, values: Iterable[Any]) -> bytes:
         growing = datasketches.hll_sketch.deserialize(sketch)
         for value in values:
-            growing.update(_hashable(value))
+            growing.update(value)
         return bytes(growing.serialize_compact())
 
     def _union(self, sketches: Iterable[bytes]) -> bytes:
@@ -130,7 +130,7 @@ class ApproxCountDistinct(Aggregate):
         """Each distinct value of a group is hashed once."""
         arrays, codes = present([plain(arguments[0])], codes)
         held = ValueCounts.of(arrays, codes, groups)
-        values, empty = held.values.to_pylist(), _empty_hll(self.size)
+        values, empty = _hashables(held.values), _empty_hll(self.size)
         pieces = [values[a:b] for a, b in zip(held.offsets[:-1], held.offsets[1:], strict=True)]
         return [pa.array([self._updated(empty, piece) if piece else empty for piece in pieces], pa.binary())]
 
@@ -294,6 +294,14 @@ def _hashable(value: Any) -> int | float | str:
     if isinstance(value, int):
         return int(value) if abs(value) < 1 << 63 else str(value)
     return f"={value.hex() if isinstance(value, bytes) else value}"
+
+
+def _hashables(array: pa.Array) -> list[Any]:
+    """The same for a column whose NaN and zero are unique already."""
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        plain_values: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+        return plain_values
+    return list(map(_hashable, array.to_pylist()))
 
 
 # Percentile sketches hold numbers as doubles, dates as days and timestamps as microseconds, whatever the column's unit.
