@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from sql.sql_cases import HERE, catalog
 
 from panewise.core.errors import SqlError
 from panewise.sql import parse
+from sql.sql_cases import HERE, catalog
 
 PAGE = (HERE.parent.parent / "docs" / "language.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.core.errors import SqlError
+from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog
-from panewise.plan.nodes import Node
+from panewise.plan.nodes import AggregateCall, NamedScalar, Node
 from panewise.plan.text import render
 from panewise.sql import parse
 from panewise.sql.brackets import KEYWORDS
@@ -99,10 +101,23 @@ def refuse_or_plan(text: str, case: dict[str, Any]) -> None:
         outcome = plan_or_error(text, known, case)
         if isinstance(outcome, Node):
             assert render(outcome)
+            assert all(scalar.columns is not None for scalar in scalars_of(outcome))  # engines can read them again
         else:
             assert 0 <= outcome.start <= len(outcome.text)
             assert outcome.line >= 1
             assert outcome.hint, str(outcome)
+
+
+def scalars_of(plan: Node) -> list[Scalar]:
+    found: list[Scalar] = []
+    for node in plan.walk():
+        for field in fields(node):
+            value = getattr(node, field.name)
+            found += [value] if isinstance(value, Scalar) else []
+            for part in value if isinstance(value, tuple) else ():
+                found += [part.scalar] if isinstance(part, NamedScalar) else []
+                found += part.arguments if isinstance(part, AggregateCall) else ()
+    return found
 
 
 def plan_or_error(text: str, known: Catalog, case: dict[str, Any]) -> Node | SqlError:

@@ -149,7 +149,8 @@ class Aggregator:
 
         def visit(node: exp.Expr) -> exp.Expr:
             if isinstance(node, StreamCall):
-                return _marker(self._call(outputs, node, scope, item), item.alias if node is tree else None, outputs)
+                call = self._call(outputs, node, scope, item)
+                return _marker(call, (item.alias or call_text(call)) if node is tree else None, outputs)
             if isinstance(node, exp.Column):
                 about_window = _window_part(node, window_column, scope)
                 if about_window is not None:
@@ -277,12 +278,12 @@ def call_text(call: AggregateCall) -> str:
     return f"{call.function}({'DISTINCT ' if call.distinct else ''}{inside})"
 
 
-def _marker(call: AggregateCall, alias: str | None, outputs: _Outputs) -> exp.Expr:
-    """A reference to the column of a call; equal calls under one name are computed once."""
-    name = alias or outputs.calls.get(call) or call_text(call)
+def _marker(call: AggregateCall, wanted: str | None, outputs: _Outputs) -> exp.Expr:
+    """A reference to the column of a call; inside an expression any column of the same call will do."""
+    name = wanted or outputs.calls.get(call) or call_text(call)
     named = call
-    if alias is not None and outputs.calls.get(call, alias) != alias:
-        named = replace(call, name=alias)  # the same call under a second name
+    if wanted is not None and outputs.calls.get(call, wanted) != wanted:
+        named = replace(call, name=wanted)  # the same call under a second name
     outputs.calls.setdefault(named, name)
     return column(outputs.calls[named])
 

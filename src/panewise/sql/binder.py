@@ -129,7 +129,7 @@ class Binder:
             window = None if outer is None else self._window_over(outer, relation, scope)
         else:
             only = sources[0]
-            scope = Scope((Visible(only.alias, only.relation.columns, open=only.relation.open),))
+            scope = Scope((Visible.of(only.alias, only.relation),))
             if outer is not None and only.window is not None:
                 raise self.error("two windows, on the aggregate and on its only source", outer.span,
                                  "keep one of the two brackets")
@@ -182,7 +182,7 @@ class Binder:
         only = sources[0]
         if only.alias is None:
             raise self.error("this source needs a name", only.span, "write AS name behind it")
-        scope = Scope((Visible(only.alias, only.relation.columns, open=only.relation.open),))
+        scope = Scope((Visible.of(only.alias, only.relation),))
         self._check_exists_items(select, scope)
         return only.windowed(), scope, only.alias
 

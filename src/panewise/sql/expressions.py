@@ -87,6 +87,9 @@ class Expressions:
             return column(flat)
         for split in range(len(parts) - 1, 0, -1):  # a field of a struct column
             base = self.resolve(parts[:split], scope, place)
+            if base is not None and not scope.has_fields(base):
+                raise self.error(f"column {readable(to_scalar(column(base)))!r} has no fields", place,
+                                 "name the column alone")
             if base is not None:
                 tree: exp.Expr = column(base)
                 for name in parts[split:]:

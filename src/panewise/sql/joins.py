@@ -163,8 +163,7 @@ class JoinBinder:
 
     @staticmethod
     def _visible(source: BoundSource) -> Visible:
-        relation = source.relation
-        return Visible(source.alias, relation.columns, f"{source.alias}.", relation.open)
+        return Visible.of(source.alias, source.relation, f"{source.alias}.")
 
     def _steps(self, sources: list[BoundSource], conditions: list[Scalar]) -> tuple[Relation, list[Scalar]]:
         style = self._style(sources)

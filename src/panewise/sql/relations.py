@@ -89,6 +89,14 @@ class Visible:
     prefix: str = ""
     """What the plan puts before the column's name: ``M1.`` in a join."""
     open: bool = False
+    flat: frozenset[str] = frozenset()
+    """Columns that are known to have no fields."""
+
+    @classmethod
+    def of(cls, alias: str | None, relation: Relation, prefix: str = "") -> Visible:
+        """A relation under a name."""
+        flat = frozenset(c for c, t in relation.types.items() if not pa.types.is_nested(t))
+        return cls(alias, relation.columns, prefix, relation.open, flat)
 
     @property
     def shown(self) -> list[str]:
@@ -133,6 +141,10 @@ class Scope:
             found = [v.prefix + c for v in self.inputs
                      if _same(v.alias, parts[0]) and (c := match_name(parts[1], v.columns))]
         return list(dict.fromkeys(found))
+
+    def has_fields(self, column: str) -> bool:
+        """Whether a plan column may be a struct or a map."""
+        return not any(column == v.prefix + c for v in self.inputs for c in v.flat)
 
     def has_input(self, alias: str) -> bool:
         """Whether an input has this name."""
