@@ -21,7 +21,7 @@ from oracle.building import (
     table,
     window,
 )
-from panewise.core.errors import SchemaError
+from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
 from panewise.engines.oracle import Oracle, TableChange
@@ -80,6 +80,12 @@ def test_f2_refreshing_every_four_ticks_loses_a_short_result_unless_it_is_restor
         restore: bool, expected: list[tuple[int, ...]]):
     periodic = joined(Window(A, last(10, 4)), Window(B, last(10, 4)), "`l.v` = `r.v`")
     assert events(Oracle(RelationToStream(periodic, ISTREAM, restore), F2_TIMELINE), "l.ts", "r.ts") == expected
+
+
+def test_restore_needs_one_slide_for_all_windows():
+    periodic = joined(Window(A, last(10, 4)), Window(B, last(10, 5)), "`l.v` = `r.v`")
+    with pytest.raises(PlanError, match="one common SLIDE; given: 4, 5"):
+        Oracle(RelationToStream(periodic, ISTREAM, restore=True), F2_TIMELINE).results()
 
 
 def three_way(range: int, slide: int) -> Node:

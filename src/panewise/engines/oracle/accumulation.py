@@ -65,11 +65,11 @@ def ever_produced(d: Definition, node: Node) -> list[Tup]:
 
 def internal_relation(d: Definition, node: Node, tau: int) -> list[Tup]:
     """Everything produced up to tau."""
-    return [row for row in ever_produced(d, node) if row.ts <= tau]
+    return [row for row in d.produced(node) if row.ts <= tau]
 
 
 def mixed_relation(d: Definition, node: Node, tau: int) -> list[Tup]:
     """Everything produced up to tau whose rows of external windows are all still there."""
     alive = {(id(w), row.key) for w in exposed_windows(node) if not w.clause.internal
              for row in d.relation(w, tau, external=True)}
-    return [row for row in ever_produced(d, node) if row.ts <= tau and row.parts <= alive]
+    return [row for row in d.produced(node) if row.ts <= tau and row.parts <= alive]

@@ -11,7 +11,7 @@ from typing import Any
 
 from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.oracle import inputs, instants, relations, scopes
+from panewise.engines.oracle import accumulation, inputs, instants, relations, scopes
 from panewise.engines.oracle.expressions import Expressions
 from panewise.engines.oracle.late import Guard, kind_of
 from panewise.engines.oracle.tables import TableChange
@@ -34,6 +34,7 @@ class Definition:
         self.expressions = Expressions()
         self.late: dict[tuple[int, ...], Mapping[str, Any]] = {}
         self._streams: dict[tuple[int, Guard], list[Tup]] = {}
+        self._produced: dict[int, list[Tup]] = {}
         self._relations: dict[tuple[int, int, bool], list[Tup]] = {}
         self._instants: dict[tuple[int, bool], list[int]] = {}
         self._lives: dict[tuple[WindowSpec, int, int], tuple[int, int | None] | None] = {}
@@ -48,6 +49,13 @@ class Definition:
             self._kept.append(node)
             self._streams[at] = inputs.stream_of(self, node, guard)
         return self._streams[at]
+
+    def produced(self, node: Node) -> list[Tup]:
+        """Every result a relation ever held, once (see ``accumulation``)."""
+        if id(node) not in self._produced:
+            self._kept.append(node)
+            self._produced[id(node)] = accumulation.ever_produced(self, node)
+        return self._produced[id(node)]
 
     def relation(self, node: Node, tau: int, *, external: bool = False) -> list[Tup]:
         """The bag of rows at one instant; ``external`` reads internal windows as if they were not."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM_NAMES
-from panewise.engines.oracle import accumulation, operators, streams, tables, windows
+from panewise.engines.oracle import operators, streams, tables, windows
 from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of
 from panewise.engines.oracle.tuples import Tup, attribute_of, frozen, joined, ordinal
 from panewise.plan.nodes import (
@@ -61,7 +61,7 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
         case RelationToStream() if node.kind is not RelationToStreamKind.WSTREAM:
             return streams.emitted(d, node)
         case _:
-            return accumulation.ever_produced(d, node)
+            return d.produced(node)
 
 
 def is_append_only(node: Node) -> bool:

@@ -1,6 +1,6 @@
 """From the scope of a window alone: what is inside at an instant, when a value enters and when it leaves.
 
-The ends of a scope never move back (papers 1.2: otherwise expired rows would return), so the instant at which a value
+The ends of a scope never move back (Patroumpas and Sellis 3.2: otherwise expired rows would return), so the instant at which a value
 enters or leaves is found by doubling and halving, whatever the kind of window.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from panewise.core.errors import PlanError
 from panewise.engines.oracle import scopes
-from panewise.engines.oracle.accumulation import ever_produced, exposed_windows
+from panewise.engines.oracle.accumulation import exposed_windows
 from panewise.engines.oracle.tuples import Tup, value_of
 from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind, Window
 from panewise.windows.base import Clock, WindowSpec
@@ -40,7 +40,7 @@ def relation_at(d: Definition, node: RelationToStream, tau: int) -> list[Tup]:
         return d.relation(node.input, tau)
     if node.kind is not Kind.WSTREAM:
         return [t for t in d.stream(node) if t.ts <= tau]
-    made = [t for t in ever_produced(d, node.input) if t.ts <= tau]
+    made = [t for t in d.produced(node.input) if t.ts <= tau]
     if node.output_window is None:
         return made
     spec = node.output_window.spec
@@ -57,7 +57,7 @@ def instants_of(d: Definition, node: RelationToStream, refreshes: bool) -> set[i
         return set(d.instants(node.input, refreshes=True))
     if node.kind is not Kind.WSTREAM:
         return {t.ts for t in emitted(d, node)}
-    made = {t.ts for t in ever_produced(d, node.input)}
+    made = {t.ts for t in d.produced(node.input)}
     if node.output_window is None or node.output_window.spec.clock is not Clock.TIME:
         return made
     lives = [scopes.visible(node.output_window.spec, ts, ts) for ts in made]
