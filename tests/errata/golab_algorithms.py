@@ -34,7 +34,7 @@ class Row:
         return self.ts, self.number
 
 
-# -- joins (2.3.2, algorithms 2 and 5; errata G-E1, G-E6, G-E25) -------------------------------------------------------
+# -- joins (2.3.2, algorithms 3 and 5; errata G-E1, G-E6, G-E25) -------------------------------------------------------
 
 
 def eager_join(left: list[Row], right: list[Row], *, printed: bool) -> list[tuple[int, int, int, int]]:
