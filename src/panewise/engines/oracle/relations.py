@@ -200,7 +200,7 @@ def _staying(row: Tup) -> tuple[bool, int, tuple[int, tuple[int, ...]]]:
 
 
 def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
-    """One row per group that has any: a group that lost its last row is gone (Patroumpas and Sellis 4.2: vanishing groups)."""
+    """One row per group that has any; one that lost its last row vanishes (Patroumpas and Sellis 4.2)."""
     found: list[Tup] = []
     for key, members in grouping.groups(d, node.keys, sorted(rows, key=lambda t: t.age)):
         values = {**key, **grouping.aggregates(d, node.aggregates, members)}

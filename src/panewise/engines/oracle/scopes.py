@@ -1,7 +1,7 @@
 """From the scope of a window alone: what is inside at an instant, when a value enters and when it leaves.
 
-The ends of a scope never move back (Patroumpas and Sellis 3.2: otherwise expired rows would return), so the instant at which a value
-enters or leaves is found by doubling and halving, whatever the kind of window.
+The ends of a scope never move back, otherwise expired rows would return (Patroumpas and Sellis 3.2). So the instant at
+which a value enters or leaves is found by doubling and halving, whatever the kind of window.
 """
 
 from __future__ import annotations
