@@ -56,6 +56,8 @@ def shapes(spec: SlidingWindow) -> dict[str, Node]:
         "union": aggregate(Union((Filter(s, positive), Project(other, columns("ts", "k", "g", "v")))), spec,
                            keys=("k",), calls=(call("n", "count"), call("hi", "max", "v"))),
         "union with itself": aggregate(Union((s, Filter(s, positive))), spec, calls=(call("n", "count"),)),
+        "computed attribute": aggregate(Project(s, (NamedScalar("at", Scalar.parse("ts + 1")), *columns("k", "v"))),
+                                        spec, attribute="at"),
         "expression above": Project(aggregate(s, spec), (NamedScalar("twice", Scalar.parse("n * 2")),
                                                          *columns("k", "window"))),
         "having": Filter(aggregate(s, spec), Scalar.parse("n > 1")),
@@ -227,6 +229,24 @@ def test_unknown_streams_and_policies_are_refused() -> None:
 def test_plans_the_engine_does_not_have_are_refused_by_name(plan: Node) -> None:
     with pytest.raises(UnsupportedError, match="oracle"):
         EmbeddedQuery(plan)
+
+
+def test_a_batch_whose_expression_fails_leaves_the_query_as_it_was() -> None:
+    plan = aggregate(source(), calls=(call("far", "max", "g * 9223372036854775807"), call("n", "count")))
+    query = EmbeddedQuery(plan, progress="ordered")
+    query.push("s", [GOOD])
+    with pytest.raises(SchemaError, match="cannot compute"):
+        query.push("s", [GOOD | {"ts": 90, "g": 2}])
+    query.push("s", [GOOD | {"ts": 2}])
+    assert {r["window"]["start"]: (r["n"], r["far"]) for r in query.finish().to_pylist()} == {-5: (2, 0), 0: (2, 0)}
+    assert query.status()["rows"] == 2
+
+
+def test_a_window_on_two_columns_of_one_stream_is_refused() -> None:
+    s = source()
+    both = Union((Project(s, columns("ts", "k")), Project(s, (NamedScalar("ts", Scalar.column("g")), *columns("k")))))
+    with pytest.raises(UnsupportedError, match="two columns"):
+        EmbeddedQuery(aggregate(both, calls=(call("n", "count"),)))
 
 
 def test_nothing_in_gives_typed_nothing_out() -> None:

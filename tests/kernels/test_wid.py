@@ -13,11 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernels.tiny import CountRows, InOrder
-from panewise.core.errors import CheckpointError
+from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.kernels.partials import bind
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.state_file import encode_state, table_bytes
+from panewise.kernels.wid import KIND, VERSION, WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.base import Rows
+from panewise.windows.calendar import CalendarWindow
+from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
 
 KEYS = pa.schema({"k": pa.string(), "g": pa.int64()})
@@ -92,9 +95,7 @@ def by_definition(spec: SlidingWindow, items: Sequence[Item], policy: str) -> tu
             continue
         covering = [p for p in promises if all(pattern.matches({"k": item.k, "g": item.g}[a])
                                                for a, pattern in p.patterns if a != "ts")]
-        bound = max([p.bound("ts") or -(10**9) for p in covering if "ts" in p.attributes], default=-(10**9))
-        if any("ts" not in p.attributes for p in covering):
-            bound = 10**9
+        bound = max((b for p in covering if (b := p.closes_below("ts")) is not None), default=-(10**9))
         windows = [w for w in range(-90, 90) if spec.extent(w).contains(item.ts)]
         open_windows = [w for w in windows if (spec.extent(w).end or 0) > bound]
         if item.ts < bound:
@@ -121,10 +122,11 @@ streams = st.lists(st.one_of(rows, rows, rows, punctuation, endings), max_size=2
 places = st.frozensets(st.integers(0, 25), max_size=6)
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=150)
 @given(specs, streams, st.sampled_from(POLICIES), places, places)
 @example(SlidingWindow(5, 3), [Row(0, "a", 0), Punctuation.below("ts", 4, k="a"), Row(1, "a", 0), Row(1, "b", 0)],
          "generous", frozenset({1}), frozenset({2}))
+@example(SlidingWindow(1, 1), [Punctuation.below("ts", 0), Row(-1, "a", 0)], "drop", frozenset(), frozenset())
 def test_results_and_late_rows_are_those_of_the_definition(
         spec: SlidingWindow, items: list[Item], policy: str, cuts: frozenset[int], saves: frozenset[int]) -> None:
     assert run(kernel(spec, policy), items, cuts, saves) == by_definition(spec, items, policy)
@@ -294,6 +296,53 @@ def test_the_state_of_many_batches_stays_as_small_as_the_open_windows() -> None:
     assert counters["partials"] <= 4 * 7
     assert counters["rows"] == 600
     assert counters["bytes"] < 20_000
+
+
+def test_keys_that_went_away_do_not_stay_in_memory() -> None:
+    target = WidKernel(SlidingWindow(10, 10), pa.schema({"k": pa.string()}), AGGREGATES[:1])
+    for step in range(40):
+        keys = pa.table({"k": [f"{'key' * 20}-{step}-{i}" for i in range(50)]})
+        target.process(np.full(50, step * 10), keys, [[]])
+        target.advance(Punctuation.below("ts", step * 10))
+    assert target.counters()["partials"] == 50
+    assert target.counters()["bytes"] < 50 * 400
+
+
+def test_text_keys_come_back_as_they_came() -> None:
+    schema = pa.schema({"s": pa.large_string(), "b": pa.binary(), "d": pa.dictionary(pa.int8(), pa.string())})
+    target = WidKernel(SlidingWindow(10, 10), schema, AGGREGATES[:1])
+    keys = pa.table({"s": ["x", None, "x"], "b": [b"1"] * 3, "d": pa.array(["u"] * 3).dictionary_encode()})
+    target.process(np.array([1, 2, 3]), keys.cast(schema), [[]])
+    results = target.advance(END)
+    assert results.schema.field("s").type == pa.large_string()
+    assert sorted(map(str, results.to_pylist())) == sorted(map(str, [
+        {"wid": 0, "s": "x", "b": b"1", "d": "u", "n": 2}, {"wid": 0, "s": None, "b": b"1", "d": "u", "n": 1}]))
+
+
+def test_a_state_of_another_version_or_kind_is_refused() -> None:
+    for kind, version, message in ((KIND, VERSION + 1, "version"), ("other", VERSION, "expected")):
+        with pytest.raises(CheckpointError, match=message):
+            kernel(SlidingWindow(10, 5)).restore(encode_state(kind, version, {}, {}))
+    plain = table_bytes(pa.table({"a": [1]}))
+    with pytest.raises(CheckpointError, match="not a saved state"):
+        kernel(SlidingWindow(10, 5)).restore(plain)
+
+
+def test_windows_that_need_more_than_the_row_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="do not follow from the row alone"):
+        WidKernel(SessionWindow(5), KEYS, AGGREGATES)
+
+
+def test_calendar_windows_run_too() -> None:
+    hour = 3600 * 1_000_000
+    spec = CalendarWindow("day", timezone="Europe/Berlin")
+    values = np.array([0, 22 * hour, 23 * hour, 47 * hour])
+    target = WidKernel(spec, KEYS, AGGREGATES)
+    target.process(values, pa.table({"k": ["a"] * 4, "g": [0] * 4}), [[], [pa.array([0, 1, 2, 3])]])
+    found = {r["wid"]: r["seen"] for r in target.advance(END).to_pylist()}
+    assert found == {w: [i for i, v in enumerate(values) if spec.extent(w).contains(int(v))] for w in found}
+    assert sorted(p for seen in found.values() for p in seen) == [0, 1, 2, 3]
+    assert len(found) == 3
 
 
 def test_rows_of_windows_agree_with_the_specification() -> None:

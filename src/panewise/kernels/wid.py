@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.core.ordinals import Ordinals
+from panewise.kernels.grouping import group_codes
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.range_state import END, FIRST, RangeState, encode
@@ -24,7 +25,7 @@ from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
-from panewise.windows.base import ContextClass, Rows, WindowSpec
+from panewise.windows.base import ContextClass, Rows, WindowSpec, ids_in_ranges
 from panewise.windows.sliding import SlidingWindow
 
 Mask = npt.NDArray[np.bool_]
@@ -171,9 +172,9 @@ class WidKernel:
     def open_windows(self) -> list[int]:
         """The ids of windows that hold rows and are not closed."""
         first, end = self._state.ranges()
-        pairs = np.unique(np.stack([first, end]), axis=1)
-        ids = [np.arange(a, b) for a, b in pairs.T]
-        return [int(w) for w in np.unique(np.concatenate(ids))] if ids else []
+        _, one_of_each = group_codes([first, end])
+        ids = ids_in_ranges(first[one_of_each], end[one_of_each])
+        return [int(w) for w in ids]
 
     def counters(self) -> dict[str, int]:
         """How much state there is: partials held, (window, group) pairs they stand for, bytes, open windows."""

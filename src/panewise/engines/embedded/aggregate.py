@@ -52,28 +52,18 @@ class WindowStage:
     def process(self, chunk: Chunk, *, guarded: bool) -> Mask:
         """Count a chunk; which of its rows are late.
 
-        ``guarded`` says whether the bounds are on the windowing attribute; else they are on the source's time column,
-        which cannot close any window of this aggregate, so only the rows' own promise matters.
+        ``guarded`` says whether the bounds are on the windowing attribute. A computed attribute has no bounds: nothing
+        is late, and its windows close when the input ends.
         """
         values = self._values(chunk)
-        late = np.zeros(len(values), np.bool_)
-        if not guarded:
-            if chunk.values is not None and self.late in (LatePolicy.DROP, LatePolicy.SIDE, LatePolicy.ERROR):
-                late = chunk.values < chunk.bounds
-                self._refuse(late, chunk.values, chunk)
-                chunk, values = chunk.filter(~late), values[~late]
-        else:
+        if guarded:
             self._refuse(values < chunk.bounds, values, chunk)
         columns = evaluate(self.scalars, chunk.table)
-        columns = [self._typed(*pair) for pair in zip(columns, self.types, self.scalars, strict=True)]
+        columns = [self._typed(*triple) for triple in zip(columns, self.types, self.scalars, strict=True)]
         keys = pa.table(columns[: len(self.node.keys)], schema=self.kernel.keys) if self.node.keys else pa.table({})
         arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
-        counted = self.kernel.process(values, keys, arguments, bounds=chunk.bounds if guarded else None)
-        if guarded:
-            return counted
-        self.kernel.late_rows += int(late.sum())
-        return late
+        return self.kernel.process(values, keys, arguments, bounds=chunk.bounds if guarded else None)
 
     def _typed(self, column: pa.Array, expected: pa.DataType, scalar: Scalar) -> pa.Array:
         if column.type == expected:

@@ -23,8 +23,6 @@ class Chunk:
     """Position of each row among all rows of the query, for aggregates of the arrival order."""
     bounds: Ordinals
     """The bound on the windowing attribute that was in force when each row arrived."""
-    values: Ordinals | None = None
-    """The guarded attribute of each row at its source, where it is not the windowing attribute itself."""
 
     def with_table(self, table: pa.Table) -> Chunk:
         """The same rows showing other columns."""
@@ -35,4 +33,4 @@ class Chunk:
         if keep.all():
             return self
         return Chunk(self.table.filter(pa.array(keep)), self.stream, self.rows[keep], self.arrivals[keep],
-                     self.bounds[keep], None if self.values is None else self.values[keep])
+                     self.bounds[keep])

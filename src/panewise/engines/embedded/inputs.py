@@ -35,7 +35,7 @@ class StreamInput:
     def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
         """Number checked rows; also the promises the generator makes of them, to be passed on after them."""
         count = table.num_rows
-        values, bounds = None, np.full(count, NO_BOUND, np.int64)
+        bounds = np.full(count, NO_BOUND, np.int64)
         made: list[Punctuation] = []
         if self.attribute is not None:
             values = self._ordinals(table, self.attribute)
@@ -46,7 +46,7 @@ class StreamInput:
             made = self._generated(seen.after)
         first = self.rows + 1
         chunk = Chunk(table, self.name, np.arange(first, first + count), np.arange(arrived + 1, arrived + 1 + count),
-                      bounds, values)
+                      bounds)
         return chunk, made
 
     def _generated(self, bound: int) -> list[Punctuation]:

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, PlanError, SchemaError
-from panewise.core.ordinals import OrdinalKind
+from panewise.core.errors import CheckpointError, PlanError, SchemaError, UnsupportedError
 from panewise.engines.embedded.aggregate import WindowStage
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
 from panewise.engines.embedded.operators import Apply, Rename, Select, project, truth
@@ -235,14 +234,15 @@ class EmbeddedQuery:
     def _input(self, source: Source) -> StreamInput:
         policy = self._progress if isinstance(self._progress, str) else self._progress.get(source.name, "source")
         schema = source.schema
-        attributes = {path.attribute for path in self._paths(source.name)}
-        guard = attributes.pop() if len(attributes) == 1 else None
-        guard = schema.time if guard is None else guard
+        guards = sorted({path.attribute for path in self._paths(source.name) if path.attribute is not None})
+        if len(guards) > 1:
+            raise UnsupportedError(f"one window on two columns of the stream {source.name!r} ({', '.join(guards)}) "
+                                   "is not yet run by the embedded engine; use engine='oracle'")
+        guard = guards[0] if guards else None
         if guard is not None and schema.columns and guard not in schema.columns:
             raise SchemaError(f"stream {source.name!r} has no column {guard!r} to order it; "
                               f"there are {', '.join(schema.columns)}")
-        kind = schema.ordinal_kind(guard) if guard is not None and schema.columns else OrdinalKind.TIMESTAMP
-        kind = kind if schema.columns else self._pipeline.aggregate.window.ordinal
+        kind = schema.ordinal_kind(guard) if guard and schema.columns else self._pipeline.aggregate.window.ordinal
         generator = parse_progress(policy, kind, dict(schema.columns) or None)
         keys = {key.scalar.column_name for key in self._pipeline.aggregate.keys}
         return StreamInput(source.name, schema, guard, self._needed(source), generator,
