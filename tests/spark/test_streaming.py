@@ -1,25 +1,38 @@
-"""Streaming on Spark: punctuation closes windows, and nothing else decides what they contain."""
+"""Streaming on Spark: punctuation closes windows, and nothing else decides what they contain.
+
+``test_exact_streams`` holds the operator to its definition in many cases; here Spark runs it.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.sources import read_stream
+from panewise.core.errors import CheckpointError, LateRowError, UnsupportedError
+from panewise.engines.spark.engine import explain_strategy, run_streaming
+from panewise.engines.spark.failures import translate
+from panewise.engines.spark.progress import punctuated, split_late
+from panewise.engines.spark.sources import read_batch, read_stream
+from panewise.engines.spark.wire import LATE_COLUMN
+from panewise.plan.nodes import Union
 from panewise.windows.sliding import SlidingWindow
-from spark.cases import SCHEMA, judged, plan, rows_of, run_to_end, with_missed, write_ndjson
+from spark.cases import judged, plan, rows_of, run_to_end, source, with_missed, write_ndjson
 
 pytestmark = pytest.mark.spark
 
 WINDOW = SlidingWindow(30, 10)
 
 
-def disordered(seed: int, rows: int = 150, *, group_wise: bool = False) -> list[dict[str, Any]]:
+def disordered(seed: int, rows: int = 150, *, group_wise: bool = True) -> list[dict[str, Any]]:
     """Rows with disorder, promises in line, and some rows that break them."""
     draw = random.Random(seed)
     items: list[dict[str, Any]] = []
@@ -33,13 +46,144 @@ def disordered(seed: int, rows: int = 150, *, group_wise: bool = False) -> list[
     return items
 
 
-@pytest.mark.parametrize("policy", ["drop", "consistent", "generous"])
-def test_late_rows_are_judged_by_the_promises_before_them(spark: SparkSession, tmp_path: Path, policy: str) -> None:
-    items = disordered(1, group_wise=True)
-    files = write_ndjson(tmp_path / "in", [items])
-    stream = read_stream(spark, files, time="t", rows_per_batch=40)
-    found, late = run_to_end(run_streaming(plan(WINDOW), {"s": stream}, late=policy), tmp_path / "check")
+def halves(items: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    middle = len(items) // 2
+    return [items[:middle], items[middle:]]
+
+
+@pytest.mark.parametrize(("policy", "rows_per_batch", "shards"), [("generous", 60, 2), ("drop", 1000, 5)])
+def test_late_rows_are_judged_by_the_promises_before_them(spark: SparkSession, tmp_path: Path, policy: str,
+                                                          rows_per_batch: int, shards: int) -> None:
+    items = disordered(1)
+    files = write_ndjson(tmp_path / "in", halves(items))
+    stream = read_stream(spark, files, time="t", rows_per_batch=rows_per_batch)
+    results = run_streaming(plan(WINDOW), {"s": stream}, late=policy, shards=shards)
+    found, late = run_to_end(results, tmp_path / "checkpoint")
     kept, late_rows = judged(items, WINDOW, policy)
     assert rows_of(found) == with_missed(kept, WINDOW)
     assert late == late_rows > 0
-    assert SCHEMA.names == ["k", "t", "v"]
+
+
+def test_a_query_that_stopped_in_the_middle_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    items = disordered(2)
+    files = write_ndjson(tmp_path / "in", halves(items))
+
+    def results(shards: int = 2) -> Any:
+        stream = read_stream(spark, files, time="t", rows_per_batch=70)
+        return run_streaming(plan(WINDOW), {"s": stream}, shards=shards)
+
+    before, _ = run_to_end(results(), tmp_path / "checkpoint", batches=1)
+    after, _ = run_to_end(results(), tmp_path / "checkpoint")
+    kept, _ = judged(items, WINDOW)
+    assert before
+    assert after
+    assert rows_of([*before, *after]) == with_missed(kept, WINDOW)
+
+
+def test_a_checkpoint_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    files = write_ndjson(tmp_path / "in", [disordered(3, rows=20)])
+    stream = read_stream(spark, files, time="t", finite=False)
+    run_to_end(run_streaming(plan(WINDOW), {"s": stream}, shards=1), tmp_path / "checkpoint")
+    write_ndjson(tmp_path / "more", [[], disordered(4, rows=5)])
+    (tmp_path / "more" / "0001.ndjson").rename(files / "0001.ndjson")
+    with pytest.raises(Exception, match="checkpoint has window") as failure:
+        run_to_end(run_streaming(plan(SlidingWindow(30, 15)), {"s": stream}, shards=1), tmp_path / "checkpoint")
+    assert isinstance(translate(failure.value), CheckpointError)
+
+
+def test_late_rows_are_an_output_under_the_policy_side(spark: SparkSession, tmp_path: Path) -> None:
+    items = [{"k": "a", "t": 1, "v": 1}, {"punctuation": {"t": 40}}, {"k": "b", "t": 3, "v": None}]
+    stream = read_stream(spark, write_ndjson(tmp_path / "in", [items]), time="t")
+    found, late = run_to_end(run_streaming(plan(WINDOW), {"s": stream}, late="side", shards=1), tmp_path / "checkpoint")
+    assert [json.loads(r[LATE_COLUMN]) for r in found if r[LATE_COLUMN]] == [{"k": "b", "t": 3, "v": None}]
+    schema = run_streaming(plan(WINDOW), {"s": stream}, late="side").schema
+    results, side = split_late(spark.createDataFrame(found, schema))
+    assert rows_of(results) == with_missed(judged(items, WINDOW)[0], WINDOW)
+    assert side.count() == late == 1
+
+
+def test_the_policy_error_stops_with_the_late_row(spark: SparkSession, tmp_path: Path) -> None:
+    items = [{"k": "a", "t": 1, "v": 1}, {"punctuation": {"t": 40}}, {"k": "b", "t": 3, "v": 1}]
+    stream = read_stream(spark, write_ndjson(tmp_path / "in", [items]), time="t")
+    with pytest.raises(Exception, match="late") as failure:
+        run_to_end(run_streaming(plan(WINDOW), {"s": stream}, late="error", shards=1), tmp_path / "checkpoint")
+    plain = translate(failure.value)
+    assert isinstance(plain, LateRowError)
+    assert str(plain).startswith("row 3 of the stream is late: 't' is 3")
+
+
+def test_a_union_promises_what_all_its_inputs_promise(spark: SparkSession, tmp_path: Path) -> None:
+    left = [{"k": "a", "t": 5, "v": 1}, {"punctuation": {"t": 100}}]
+    right = [{"k": "a", "t": 7, "v": 2}, {"punctuation": {"t": 10}}]
+    frames = {name: read_stream(spark, write_ndjson(tmp_path / name, [items]), time="t", finite=False)
+              for name, items in (("s", left), ("r", right))}
+    query = plan(SlidingWindow(10, 5), below=Union((source(), source(name="r"))))
+    found, _ = run_to_end(run_streaming(query, frames, shards=2), tmp_path / "checkpoint")
+    assert rows_of(found) == {("a", 0, 10, 2, 2, 1.5): 1}, "the window that ends at 15 is still open on the right"
+
+
+def test_punctuation_can_come_in_any_dataframe(spark: SparkSession, tmp_path: Path) -> None:
+    blank = {"k": None, "t": None, "v": None, "punctuation": None}
+    batches: list[list[dict[str, Any]]] = [
+        [{**blank, "k": "a", "t": 5, "v": 1}, {**blank, "punctuation": '{"t": 10}'}],
+        [{**blank, "k": "a", "t": 2, "v": 9}, {**blank, "k": "a", "t": 12, "v": 3}, {**blank, "punctuation": "{}"}],
+    ]
+    folder = write_ndjson(tmp_path / "in", batches)
+    for number in range(2):
+        os.utime(folder / f"{number:04d}.ndjson", (1000 + number, 1000 + number))
+    raw = (spark.readStream.schema("k string, t bigint, v bigint, punctuation string")
+           .option("maxFilesPerTrigger", 1).json(str(folder)))
+    results = run_streaming(plan(SlidingWindow(10, 10)), {"s": punctuated(raw)}, shards=1)
+    found, late = run_to_end(results, tmp_path / "checkpoint")
+    assert rows_of(found) == {("a", 0, 10, 1, 1, 1.0): 1, ("a", 10, 20, 1, 3, 3.0): 1}
+    assert late == 1
+    with pytest.raises(UnsupportedError, match="order of arrival"):
+        run_streaming(plan(WINDOW), {"s": raw.drop("punctuation")}, progress="rows:5")
+    assert "shards: 3, by hash of the group" in explain_strategy(plan(WINDOW), {"s": raw}, shards=3)
+
+
+def test_batch_over_stamped_files_leaves_the_same_rows_out(spark: SparkSession, tmp_path: Path) -> None:
+    from panewise.engines.spark.engine import run_batch
+
+    items = disordered(5)
+    frame = read_batch(spark, write_ndjson(tmp_path / "in", halves(items)), time="t")
+    for policy in ("drop", "consistent"):
+        kept, _ = judged(items, WINDOW, policy)
+        assert rows_of(run_batch(plan(WINDOW), {"s": frame}, late=policy)) == with_missed(kept, WINDOW)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from panewise.engines.spark.engine import run_streaming
+from panewise.engines.spark.session import session
+from panewise.engines.spark.sources import read_stream
+from spark.cases import plan
+from panewise.windows.sliding import SlidingWindow
+folder = Path({folder!r})
+spark = session("local[2]", **{{"spark.sql.shuffle.partitions": 2}})
+stream = read_stream(spark, folder / "in", time="t", rows_per_batch=70)
+def sink(batch, number):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    batch.write.mode("overwrite").json(str(folder / "out" / str(number)))
+(run_streaming(plan(SlidingWindow(30, 10)), {{"s": stream}}, shards=2).writeStream.foreachBatch(sink)
+ .option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start().awaitTermination())
+"""
+
+
+def test_a_killed_process_loses_and_repeats_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    items = disordered(6)
+    files = write_ndjson(tmp_path / "in", halves(items))
+    script = KILLED.format(tests=str(Path(__file__).parent.parent), folder=str(tmp_path))
+    died = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, timeout=600)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+    assert died.stderr == b"", "the console stays quiet"
+    stream = read_stream(spark, files, time="t", rows_per_batch=70)
+    results = run_streaming(plan(WINDOW), {"s": stream}, shards=2)
+    after, _ = run_to_end(results, tmp_path / "checkpoint")
+    before = spark.read.schema(results.schema).json(str(tmp_path / "out" / "0")).collect()
+    kept, _ = judged(items, WINDOW)
+    assert before
+    assert rows_of([*before, *after]) == with_missed(kept, WINDOW)

@@ -1,8 +1,8 @@
 """The kernel host: one stateful Spark operator that runs the shards of a query, their state in Spark's state store.
 
 Two forms of one thing. ``transformWithState`` keeps every chunk of panes under its own key, so a micro-batch writes
-only what it touched; it needs the package ``protobuf``. ``applyInPandasWithState`` keeps all chunks of a shard in one row,
-which a micro-batch writes whole; it needs nothing more. A checkpoint of one form does not fit the other.
+only what it touched; it needs the package ``protobuf``. ``applyInPandasWithState`` keeps all chunks of a shard in one
+row, which a micro-batch writes whole; it needs nothing more. A checkpoint of one form does not fit the other.
 """
 
 from __future__ import annotations

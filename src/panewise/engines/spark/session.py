@@ -75,6 +75,7 @@ def defaults(master: str) -> dict[str, str]:
         settings["spark.sql.shuffle.partitions"] = str(cores)
         settings["spark.driver.memory"] = f"{_driver_megabytes()}m"
         settings["spark.driver.host"] = "localhost"
+        settings["spark.python.daemon.module"] = "panewise.engines.spark.daemon"  # workers here have this package
     return settings
 
 

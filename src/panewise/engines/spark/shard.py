@@ -156,8 +156,8 @@ class Shard:
                 pane_end, bound = int(config.scheme.ends(panes)[at]), int(bounds[at])
                 until = "the end of the stream" if bound == FINISHED else f"nothing below {config.kind.text(bound)}"
                 raise LateRowError(f"a row with {config.attribute!r} below {config.kind.text(pane_end)} is late: "
-                                   f"punctuation had promised {until}. Allow more disorder with a progress policy such as "
-                                   "'late:10s', or choose the late policy drop, consistent or generous")
+                                   f"punctuation had promised {until}. Allow more disorder with a progress policy "
+                                   "such as 'late:10s', or choose the late policy drop, consistent or generous")
             self.late += int(new.filter(pa.array(late)).column(ROWS.state_schema[0].name).to_numpy().sum())
         at = new.schema.get_field_index(COUNTS_FROM)
         return new.set_column(at, COUNTS_FROM, pa.array(counts_from)).filter(pa.array(kept))

@@ -1,0 +1,164 @@
+"""Spark batch: windows from panes equal the definition, and Spark's own ``window()`` where that exists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from panewise.core.errors import PlanError, SchemaError, UnsupportedError
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
+from panewise.core.time import MINUTE
+from panewise.engines.spark.engine import explain_strategy, run_batch, run_streaming
+from panewise.engines.spark.failures import plain_errors
+from panewise.plan.nodes import AggregateCall, Filter, NamedScalar, Project, Qualify, Union, WindowAggregate
+from panewise.windows.sliding import SlidingWindow
+from spark.cases import ARGUMENT, COUNT_MAX_AVG, SCHEMA, by_definition, plan, rows_of, source
+
+pytestmark = pytest.mark.spark
+
+DDL = "k string, t bigint, v bigint"
+WINDOWS = [
+    SlidingWindow(30, 10), SlidingWindow(10, 10), SlidingWindow(30, 7, 3, 5), SlidingWindow(5, 12, -4),
+    SlidingWindow(7, 3, 1, 2), SlidingWindow(1, 1), SlidingWindow(100, 3),
+]
+row = st.fixed_dictionaries({"k": st.sampled_from(["a", "b", None]), "t": st.integers(-200, 200),
+                             "v": st.integers(-9, 9) | st.none()})
+
+
+def frame_of(spark: SparkSession, rows: list[dict[str, Any]], ddl: str = DDL) -> DataFrame:
+    names = [part.split()[0] for part in ddl.split(",")]
+    return spark.createDataFrame([tuple(r[n] for n in names) for r in rows], ddl)
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=lambda w: w.describe())
+def test_any_window_over_any_rows_has_the_answer_of_its_definition(spark: SparkSession, window: SlidingWindow) -> None:
+    cases: list[list[dict[str, Any]]] = []
+
+    @settings(max_examples=30, deadline=None, database=None, phases=[Phase.generate],
+              suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(row, max_size=15))
+    def collect(rows: list[dict[str, Any]]) -> None:
+        cases.append(rows)
+
+    collect()
+    rows = [{**r, "case": i} for i, found in enumerate(cases) for r in found]  # many cases, one Spark job
+    schema = pa.schema([pa.field("case", pa.int64()), *SCHEMA])
+    query = plan(window, keys=("case", "k"), below=source(schema))
+    assert rows_of(run_batch(query, {"s": frame_of(spark, rows, f"case bigint, {DDL}")})) == \
+        by_definition(rows, window, ("case", "k"))
+
+
+ROWS = [{"k": k, "t": t, "v": v} for k, t, v in
+        [("a", -31, 1), ("a", -1, 2), ("b", 0, None), ("a", 3, 5), (None, 25, -7), ("b", 26, 4), ("a", 90, 0)]]
+
+
+def test_without_group_by_there_is_one_group(spark: SparkSession) -> None:
+    window = SlidingWindow(40, 15)
+    found = run_batch(plan(window, keys=()), {"s": frame_of(spark, ROWS)})
+    assert rows_of(found) == by_definition(ROWS, window, ())
+
+
+def test_timestamps_give_what_window_gives(spark: SparkSession) -> None:
+    start = datetime(2026, 3, 28, 23, 0, tzinfo=UTC)
+    rows = [("ab"[i % 2], start + timedelta(seconds=i * i * 7 % 9000, microseconds=i), i) for i in range(80)]
+    frame = spark.createDataFrame(rows, "k string, t timestamp, v bigint")
+    schema = pa.schema({"k": pa.string(), "t": pa.timestamp("us", tz="UTC"), "v": pa.int64()})
+    query = plan(SlidingWindow(10 * MINUTE, 4 * MINUTE), below=source(schema), kind=OrdinalKind.TIMESTAMP)
+    native = frame.groupBy("k", F.window("t", "10 minutes", "4 minutes")).agg(F.count("*"), F.max("v"), F.avg("v"))
+    found = run_batch(query, {"s": frame})
+    assert found.schema["window"].dataType.simpleString() == "struct<start:timestamp,end:timestamp>"
+    assert rows_of(found) == rows_of(native)
+
+
+def test_dates_are_windowed_by_days(spark: SparkSession) -> None:
+    first = date(1969, 12, 30)
+    rows = [("a", first + timedelta(days=d), d) for d in (0, 1, 5)]
+    frame = spark.createDataFrame(rows, "k string, t date, v bigint")
+    schema = pa.schema({"k": pa.string(), "t": pa.date32(), "v": pa.int64()})
+    query = plan(SlidingWindow(2, 2), below=source(schema), kind=OrdinalKind.DATE, aggregates=COUNT_MAX_AVG[:1])
+    assert rows_of(run_batch(query, {"s": frame})) == Counter([
+        ("a", date(1969, 12, 30), date(1970, 1, 1), 2), ("a", date(1970, 1, 3), date(1970, 1, 5), 1)])
+
+
+def test_aggregates_spark_cannot_merge_run_in_kernels(spark: SparkSession) -> None:
+    window = SlidingWindow(30, 20)
+    calls = [AggregateCall("mid", "median", ARGUMENT), AggregateCall("kinds", "count", ARGUMENT, distinct=True),
+             AggregateCall("spread", "var_pop", ARGUMENT), AggregateCall("n", "count")]
+    rows = [{"k": "ab"[i % 2], "t": i * 3 - 40, "v": i % 4 if i % 5 else None} for i in range(40)]
+    found = run_batch(plan(window, aggregates=calls), {"s": frame_of(spark, rows)})
+    assert "kernels" in explain_strategy(plan(window, aggregates=calls), {"s": frame_of(spark, rows)})
+    expected: Counter[Any] = Counter()
+    for key, start, end, *_ in by_definition(rows, window):
+        values = [r["v"] for r in rows if r["k"] == key and start <= r["t"] < end]
+        known = sorted(v for v in values if v is not None)
+        mean = sum(known) / len(known)
+        middle = (known[(len(known) - 1) // 2] + known[len(known) // 2]) / 2
+        spread = sum((v - mean) ** 2 for v in known) / len(known)
+        expected[key, start, end, middle, len(set(known)), round(spread, 9), len(values)] += 1
+    assert Counter((*r[:5], round(r[5], 9), r[6]) for r in rows_of(found).elements()) == expected
+
+
+def test_filters_names_unions_and_projections_stand_below_and_above(spark: SparkSession) -> None:
+    window = SlidingWindow(30, 10)
+    kept = Filter(source(), Scalar.parse("v > 0"))
+    items = [NamedScalar("k", Scalar.parse("upper(`S.k`)")), NamedScalar("t", Scalar.column("S.t")),
+             NamedScalar("v", Scalar.column("S.v"))]
+    renamed = Project(Qualify(kept, "S"), tuple(items))
+    query = plan(window, below=Union((renamed, source(name="r"))))
+    above = Project(Filter(query, Scalar.parse("n > 1")), (NamedScalar("k", Scalar.column("k")),
+                                                          NamedScalar("from", Scalar.parse("window.start")),
+                                                          NamedScalar("twice", Scalar.parse("n * 2"))))
+    left = [{**r, "k": r["k"].upper()} for r in ROWS if r["v"] is not None and r["v"] > 0]
+    expected = Counter((k, start, n * 2) for k, start, _, n, *_ in by_definition(left + ROWS, window) if n > 1)
+    frame = frame_of(spark, ROWS)
+    assert rows_of(run_batch(above, {"s": frame, "r": frame})) == expected
+
+
+def test_an_empty_input_has_no_windows(spark: SparkSession) -> None:
+    assert run_batch(plan(SlidingWindow(30, 10)), {"s": frame_of(spark, [])}).collect() == []
+
+
+# -- what is refused, and how
+
+
+def test_a_null_windowing_attribute_is_an_error_without_a_stack(spark: SparkSession) -> None:
+    frame = frame_of(spark, [*ROWS, {"k": "a", "t": None, "v": 1}])
+    with pytest.raises(SchemaError, match=r"^'t' is null in a row; every row needs a value"), plain_errors():
+        run_batch(plan(SlidingWindow(30, 10)), {"s": frame}).collect()
+
+
+def test_columns_that_are_missing_or_cannot_order_are_refused_before_anything_runs(spark: SparkSession) -> None:
+    query, frame = plan(SlidingWindow(30, 10)), frame_of(spark, ROWS)
+    with pytest.raises(SchemaError, match="no column 'v'; there are k, t"):
+        run_batch(query, {"s": frame.drop("v")})
+    with pytest.raises(SchemaError, match="'t' is string and cannot order a window"):
+        run_batch(query, {"s": frame.withColumn("t", F.col("t").cast("string"))})
+    with pytest.raises(SchemaError, match="no stream named 's'; the streams given are: x"):
+        run_batch(query, {"x": frame})
+
+
+def test_what_spark_does_not_run_is_refused(spark: SparkSession) -> None:
+    frame = frame_of(spark, ROWS)
+    with pytest.raises(UnsupportedError, match="oracle"):
+        run_batch(source(), {"s": frame})
+    rows = WindowAggregate(source(), plan(SlidingWindow(30, 10)).window, (), ())
+    nested = plan(SlidingWindow(30, 10), below=rows)
+    with pytest.raises(UnsupportedError):
+        run_batch(nested, {"s": frame})
+    with pytest.raises(PlanError, match="run_batch takes bounded ones"):
+        run_streaming(plan(SlidingWindow(30, 10)), {"s": frame})
+
+
+def test_explain_names_panes_and_copies(spark: SparkSession) -> None:
+    text = explain_strategy(plan(SlidingWindow(60, 1)), {"s": frame_of(spark, ROWS)})
+    assert "panes of 1, 60 per window" in text
+    assert "59 more of every row" in text
