@@ -50,11 +50,11 @@ def test_any_window_over_any_rows_has_the_answer_of_its_definition(spark: SparkS
         cases.append(rows)
 
     collect()
-    rows = [{**r, "case": i} for i, found in enumerate(cases) for r in found]  # many cases, one Spark job
-    schema = pa.schema([pa.field("case", pa.int64()), *SCHEMA])
-    query = plan(window, keys=("case", "k"), below=source(schema))
-    assert rows_of(run_batch(query, {"s": frame_of(spark, rows, f"case bigint, {DDL}")})) == \
-        by_definition(rows, window, ("case", "k"))
+    rows = [{**r, "trial": i} for i, found in enumerate(cases) for r in found]  # many cases, one Spark job
+    schema = pa.schema([pa.field("trial", pa.int64()), *SCHEMA])
+    query = plan(window, keys=("trial", "k"), below=source(schema))
+    assert rows_of(run_batch(query, {"s": frame_of(spark, rows, f"trial bigint, {DDL}")})) == \
+        by_definition(rows, window, ("trial", "k"))
 
 
 ROWS = [{"k": k, "t": t, "v": v} for k, t, v in

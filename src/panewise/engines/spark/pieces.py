@@ -58,8 +58,12 @@ class Promise:
     punctuation: Punctuation
 
 
-def pieces(stream: FileStream, path: Path, start: int, attribute: str) -> Iterator[Piece | Promise]:
-    """What a file holds after its first ``start`` lines or rows, in order."""
+def pieces(stream: FileStream, path: Path, start: int, attribute: str, *,
+           columns: list[str] | None = None) -> Iterator[Piece | Promise]:
+    """What a file holds after its first ``start`` lines or rows, in order.
+
+    ``columns`` are all that is needed of the rows, where the format can leave others out; none means only their number.
+    """
     if stream.format is Format.NDJSON:
         for part in ndjson.segments(path, start_line=start + 1):
             if isinstance(part, ndjson.Promise):
@@ -67,7 +71,7 @@ def pieces(stream: FileStream, path: Path, start: int, attribute: str) -> Iterat
             else:
                 yield Piece(stream, path, part.first - 1, part.text.count(b"\n"), part)
     elif stream.format is Format.PARQUET:
-        yield from _parquet(stream, path, start)
+        yield from _parquet(stream, path, start, columns)
     else:
         done = 0
         for item in stream.only(path).items():
@@ -76,7 +80,8 @@ def pieces(stream: FileStream, path: Path, start: int, attribute: str) -> Iterat
             done += item.num_rows
 
 
-def _parquet(stream: FileStream, path: Path, start: int) -> Iterator[Piece]:
+def _parquet(stream: FileStream, path: Path, start: int, columns: list[str] | None) -> Iterator[Piece]:
+    schema = stream.arrow if columns is None else pa.schema([stream.arrow.field(c) for c in columns])
     try:
         with pq.ParquetFile(path) as file:
             missing = [n for n in stream.arrow.names if n not in file.schema_arrow.names]
@@ -85,13 +90,16 @@ def _parquet(stream: FileStream, path: Path, start: int) -> Iterator[Piece]:
             done = 0
             for number in range(file.num_row_groups):
                 size = file.metadata.row_group(number).num_rows
-                if done + size > start:
-                    for batch in file.iter_batches(row_groups=[number], columns=stream.arrow.names):
-                        table = normalise(pa.Table.from_batches([batch]), stream.arrow)
+                if done + size <= start:
+                    done += size
+                elif not schema.names:
+                    yield from _after(stream, path, start, done, pa.table({"": pa.nulls(size)}))
+                    done += size
+                else:
+                    for batch in file.iter_batches(row_groups=[number], columns=schema.names):
+                        table = normalise(pa.Table.from_batches([batch]), schema)
                         yield from _after(stream, path, start, done, table)
                         done += batch.num_rows
-                else:
-                    done += size
     except (OSError, pa.ArrowInvalid) as error:
         if isinstance(error, SourceError):
             raise

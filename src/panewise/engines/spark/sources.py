@@ -8,6 +8,7 @@ that covers everything.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,12 +23,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from panewise.core.errors import PlanError
+from panewise.core.schema import SourceSchema
 from panewise.engines.spark.pieces import Piece, pieces
 from panewise.engines.spark.tracker import Tracker
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
-from panewise.files.formats import expand
+from panewise.files.formats import expand, format_of
 from panewise.files.reader import FileStream
+from panewise.files.types import normal_schema
 from panewise.progress.watermarks import NO_BOUND
 
 FORMAT = "panewise"
@@ -44,11 +47,17 @@ class StreamOptions:
     progress: str = "source"
     finite: bool = True
     rows_per_batch: int = ROWS_PER_BATCH
-    schema: str | None = None
+    stored: str | None = None
+    """The columns as the files have them (Arrow's own encoding), so that only the first look has to find them out."""
 
     def open(self) -> FileStream:
-        """Look at the files."""
-        return FileStream.open(self.path, time=self.attribute)
+        """The files as they are now."""
+        if self.stored is None:
+            return FileStream.open(self.path, time=self.attribute)
+        stored = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.stored)))
+        arrow, files = normal_schema(stored), tuple(expand(Path(self.path)))
+        schema = SourceSchema.of(arrow, time=self.attribute)
+        return FileStream(files, format_of(files[0]), schema, arrow, stored, Path(self.path))
 
     def tracker(self, stream: FileStream) -> Tracker:
         """Progress before the first row."""
@@ -79,7 +88,8 @@ def _load(spark: SparkSession, reader: Any, path: str | Path, time: str | None, 
     attribute = stream.schema.time
     if attribute is None:
         raise PlanError(f"{path}: no column orders the stream; name one with time=, such as time='ts'")
-    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch)
+    stored = base64.b64encode(stream.stored.serialize().to_pybytes()).decode()
+    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch, stored)
     options.tracker(stream)  # a policy that cannot work is refused here
     spark.dataSource.register(PanewiseFiles)
     found: DataFrame = reader.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
@@ -173,7 +183,7 @@ class Walker:
             at = at if path.name == file else 0
             file = path.name
             span = Span(file, at, at, position, tracker.snapshot())
-            for item in pieces(self.stream, path, at, self.options.attribute):
+            for item in pieces(self.stream, path, at, self.options.attribute, columns=tracker.columns):
                 if until is not None and file == until.file and item.at >= until.at:
                     break
                 if isinstance(item, Piece):
