@@ -68,6 +68,7 @@ class EmbeddedQuery:
         self._late: list[pa.Table] = []
         self._late_count = dict.fromkeys(self._inputs, 0)
         self._stage: WindowStage | None = None
+        self._nothing: pa.Table | None = None
         if all(source.schema.columns for source in self._pipeline.sources.values()):
             self._bind({n: pa.schema(list(s.schema.columns.items())) for n, s in self._pipeline.sources.items()})
 
@@ -134,7 +135,13 @@ class EmbeddedQuery:
     def _present(self, parts: list[pa.Table]) -> pa.Table:
         if self._stage is None:
             return pa.table({name: pa.nulls(0) for name in self.plan.columns})
-        results = self._stage.present(pa.concat_tables(parts) if parts else self._stage.empty_results())
+        if not parts:
+            if self._nothing is None:
+                self._nothing = self._above(self._stage.present(self._stage.empty_results()))
+            return self._nothing
+        return self._above(self._stage.present(pa.concat_tables(parts)))
+
+    def _above(self, results: pa.Table) -> pa.Table:
         for node in self._pipeline.above:
             if isinstance(node, Project):
                 results = project(node.items, results)
