@@ -20,10 +20,14 @@ from pyspark.sql import SparkSession
 from panewise.core.errors import CheckpointError, LateRowError, UnsupportedError
 from panewise.engines.spark.engine import explain_strategy, run_streaming
 from panewise.engines.spark.failures import translate
+from panewise.engines.spark.fragment import take_apart
+from panewise.engines.spark.host import protobuf_available
 from panewise.engines.spark.progress import punctuated, split_late
 from panewise.engines.spark.sources import read_batch, read_stream
+from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.plan.nodes import Union
+from panewise.progress.late import LatePolicy
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import judged, plan, rows_of, run_to_end, source, with_missed, write_ndjson
 
@@ -78,6 +82,17 @@ def test_a_query_that_stopped_in_the_middle_goes_on_from_its_checkpoint(spark: S
     assert before
     assert after
     assert rows_of([*before, *after]) == with_missed(kept, WINDOW)
+
+
+@pytest.mark.skipif(not protobuf_available(), reason="transformWithState needs the package protobuf")
+@pytest.mark.parametrize("chunked", [True, False])
+def test_state_by_chunk_and_whole_state_give_the_same(spark: SparkSession, tmp_path: Path, chunked: bool) -> None:
+    items = disordered(7)
+    stream = read_stream(spark, write_ndjson(tmp_path / "in", halves(items)), time="t", rows_per_batch=70)
+    results = streaming(take_apart(plan(WINDOW), {"s": stream}), late=LatePolicy.GENEROUS, progress="source", shards=2,
+                        chunked=chunked)
+    found, _ = run_to_end(results, tmp_path / "checkpoint")
+    assert rows_of(found) == with_missed(judged(items, WINDOW, "generous")[0], WINDOW)
 
 
 def test_a_checkpoint_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:

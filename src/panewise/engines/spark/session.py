@@ -37,7 +37,8 @@ def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | 
     running = SparkSession.getActiveSession()
     if running is not None:
         for key, value in conf.items():
-            running.conf.set(key, str(value))
+            if running.conf.isModifiable(key):  # the others were decided when it started
+                running.conf.set(key, str(value))
         return running
     remote = master.startswith("sc://") or "SPARK_REMOTE" in os.environ
     if not remote:

@@ -40,11 +40,15 @@ LATE_METRIC = "panewise"
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
-def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) -> DataFrame:
-    """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
+def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int,
+              chunked: bool | None = None) -> DataFrame:
+    """The results of a fragment over streaming DataFrames, each window once, when it is complete.
+
+    ``chunked`` chooses how state is kept; see :mod:`panewise.engines.spark.host`.
+    """
     config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
     messages = rows.mapInArrow(stage, MESSAGE_DDL)
-    gathered = hosted(messages, config)
+    gathered = hosted(messages, config, chunked=chunked)
     observed = gathered.observe(LATE_METRIC, F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"))
     schema = config.result_schema
     if late is LatePolicy.SIDE:
