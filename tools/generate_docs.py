@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+
+from panewise.aggregates.base import Aggregate
 from panewise.aggregates.registry import BUILT_IN, REQUIRED_PARAMETERS
+from panewise.aggregates.sums import Avg, Sum
 from panewise.planner.capabilities import docs_table
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -24,9 +28,9 @@ enforces (`make docs`).
 AGGREGATES = """\
 # Aggregate functions
 
-Generated from the registry (`make docs`). *Class* is how large a partial state is: distributive and algebraic states are
-a few numbers, holistic ones grow with the data. *Inverse* says whether rows can be taken out of a state again exactly;
-for floats they never can, because subtraction drifts. Nulls are ignored as in Spark SQL, an aggregate of nulls only is
+Generated from the registry (`make docs`). *Class* is how large a partial state is: distributive and algebraic states
+are a few numbers, holistic ones grow with the data. *Inverse* says whether rows can be taken out of a state again
+exactly; for sums of floats they cannot, because subtraction drifts. Nulls are ignored as in Spark SQL, an aggregate of nulls only is
 null, `count` counts zero. Your own function joins by the same contract: subclass `panewise.Aggregate`, then
 `panewise.register` it.
 
@@ -43,8 +47,17 @@ def aggregate_rows() -> str:
         example = REQUIRED_PARAMETERS.get(kind, (0, ""))[1]
         shown = f"`{example or names[0]}`" + "".join(f", `{name}`" for name in names[1:])
         what = (kind.__doc__ or "").strip().split("\n", maxsplit=1)[0]
-        lines.append(f"| {shown} | {kind.agg_class.value} | {'yes' if kind.invertible else ''} | {what} |")
+        lines.append(f"| {shown} | {kind.agg_class.value} | {_inverse(kind)} | {what} |")
     return "\n".join(lines)
+
+
+def _inverse(kind: type[Aggregate]) -> str:
+    """For which arguments rows can be taken out again."""
+    if kind.invertible:
+        return "yes"
+    function = kind()
+    inputs = [pa.int64()] * kind.arity
+    return "integers, decimals" if kind in {Sum, Avg} and function.is_invertible(inputs) else ""
 
 
 def pages() -> dict[Path, str]:

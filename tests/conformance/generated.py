@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from conformance.cases import Case, Item
 
+from conformance.cases import Case, Item
 from panewise.progress.punctuation import Punctuation
 
 COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "x": pa.float64()}

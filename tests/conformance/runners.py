@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from conformance.cases import Case
 from pyspark.sql import DataFrame, SparkSession
 
+from conformance.cases import Case
 from panewise.core.time import format_timestamp
 from panewise.engines.embedded import EmbeddedQuery
 from panewise.engines.spark.engine import run_batch, run_streaming

@@ -6,14 +6,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from conformance.cases import Case
-from conformance.compare import assert_same_rows
-from conformance.generated import NATIVE, random_case
-from conformance.runners import embedded, spark_batch, spark_streaming
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from conformance.cases import Case
+from conformance.compare import assert_same_rows
+from conformance.generated import NATIVE, random_case
+from conformance.runners import embedded, spark_batch, spark_streaming
 from panewise.progress.punctuation import Punctuation
 
 randoms = st.randoms(use_true_random=False)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conformance.cases import Case
 from conformance.compare import assert_same_rows
 from conformance.runners import embedded, spark_batch, spark_streaming
 from conformance.worked_examples import CASES
-
 from panewise.core.errors import UnsupportedError
 from panewise.planner.capabilities import supports
 

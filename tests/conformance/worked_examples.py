@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
-from conformance.cases import Case
 
+from conformance.cases import Case
 from panewise.core.time import parse_timestamp
 from panewise.progress.punctuation import Punctuation
 
@@ -57,14 +57,17 @@ def packets(name: str, query: str) -> Case:
 
 CASES = (
     packets("W5 tumbling count", "SELECT count(*) [RANGE 1 minute, SLIDE 1 minute, WA ts] AS n FROM Main"),
-    packets("W5 per source", "SELECT srcIP, count(*) [RANGE 1 minute, SLIDE 1 minute, WA ts] AS n FROM Main GROUP BY srcIP"),
+    packets("W5 per source",
+            "SELECT srcIP, count(*) [RANGE 1 minute, SLIDE 1 minute, WA ts] AS n FROM Main GROUP BY srcIP"),
     packets("Q5-1 sliding count per source",
             "SELECT srcIP, count(*) [RANGE 10 minutes, SLIDE 1 minute, WA ts] AS n FROM Main GROUP BY srcIP"),
     packets("Q6-2 sliding maximum", "SELECT max(len) [RANGE 4 minutes, SLIDE 1 minute, WA ts] AS top FROM Main"),
     packets("Q6-4 heavy hitters",
             "SELECT heavy_hitters(srcIP, 0.05) [RANGE 10 minutes, SLIDE 1 minute, WA ts] AS h FROM Main"),
-    packets("Q5-2 partitioned rows", "SELECT srcIP, max(len) [RANGE 2 rows, SLIDE 1 rows, WA row-num, PA srcIP] FROM Main"),
-    packets("Q5-3 rows, then groups", "SELECT srcIP, max(len) [RANGE 3 rows, SLIDE 2 rows, WA row-num] FROM Main GROUP BY srcIP"),
+    packets("Q5-2 partitioned rows",
+            "SELECT srcIP, max(len) [RANGE 2 rows, SLIDE 1 rows, WA row-num, PA srcIP] FROM Main"),
+    packets("Q5-3 rows, then groups",
+            "SELECT srcIP, max(len) [RANGE 3 rows, SLIDE 2 rows, WA row-num] FROM Main GROUP BY srcIP"),
     packets("Q5-4 landmark", "SELECT srcIP, count(*) [RANGE ALL, SLIDE 1 minute, WA ts] FROM Main GROUP BY srcIP"),
     packets("Q5-5 slide by tuple", "SELECT max(len) [RANGE 1 minute, RATTR ts, SLIDE 1 row, SATTR row-num] FROM Main"),
     packets("Q5-6 slide by rank", "SELECT count(*) [RANGE 1 minute, RATTR ts, SLIDE 2 rows, SATTR rank(ts)] FROM Main"),
@@ -82,7 +85,8 @@ CASES = (
             late="generous"),
     numbers("consistent", "SELECT k, count(*) [RANGE 40, SLIDE 20, WA ts] AS n FROM s GROUP BY k", progress="rows:2",
             late="consistent"),
-    numbers("a condition inside the window", "SELECT k, count(*) AS n FROM s [RANGE 60, SLIDE 20, WA ts WHERE v > 3] GROUP BY k"),
+    numbers("a condition inside the window",
+            "SELECT k, count(*) AS n FROM s [RANGE 60, SLIDE 20, WA ts WHERE v > 3] GROUP BY k"),
     numbers("sessions", "SELECT k, count(*) [SESSION 25, WA ts] AS n FROM s GROUP BY k"),
     numbers("F1 continuous maximum", "SELECT MAX(v) FROM s [RANGE 10]"),
     numbers("count window", "SELECT SUM(v) FROM s [ROWS 3]"),

@@ -42,8 +42,8 @@ def test_the_python_examples_of_the_readme_run(spark: object, capsys: pytest.Cap
 def test_the_commands_of_the_readme_run(
         spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = [line.removeprefix("$ ") for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()
-                if line.startswith("$ panewise")]
+    lines = [line for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()]
+    commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ panewise")]
     assert len(commands) == 3
     for line in commands:
         assert main(shlex.split(line)[1:]) == 0, line

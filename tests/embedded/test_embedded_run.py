@@ -156,3 +156,21 @@ def test_the_query_can_be_watched_while_it_runs() -> None:
     seen = [query.status()["rows"] for _ in run_embedded(PLAN, {"s": cut(disordered(), [20])}, query=query)]
     assert seen == sorted(seen)
     assert query.status()["rows"] == 200
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(st.integers(0, 20), max_size=3), st.sampled_from([1, 15, 60]))
+def test_a_run_that_keeps_its_results_repeats_nothing_however_often_it_is_killed(
+        tmp_path_factory: pytest.TempPathFactory, kills: list[int], every: int) -> None:
+    directory = tmp_path_factory.mktemp("kept")
+    for kill in kills:
+        try:
+            for _ in run_embedded(PLAN, {"s": killed_after(cut(disordered(), [11]), kill)}, checkpoint=directory,
+                                  checkpoint_rows=every, keep_results=True):
+                pass
+        except KilledError:
+            continue
+    last = [row for table in run_embedded(PLAN, {"s": cut(disordered(), [7])}, checkpoint=directory,
+                                          checkpoint_rows=every, keep_results=True) for row in table.to_pylist()]
+    undisturbed = [row for table in run_embedded(PLAN, {"s": cut(disordered(), [9])}) for row in table.to_pylist()]
+    assert bag(last) == bag(undisturbed)

@@ -80,7 +80,7 @@ def test_times_without_a_zone_are_utc(tmp_path: Path) -> None:
         ("a.ndjson", '{"ts": 1}\n{"ts": \n', r"a.ndjson:2: not JSON"),
         ("a.ndjson", '{"ts": 1}\n[1]\n', r"a.ndjson:2: a row must be a JSON object"),
         ("a.ndjson", '{"ts": 1}\n{"punctuation": {"tz": 1}}\n', r"a.ndjson:2: the punctuation names 'tz'"),
-        ("a.ndjson", '{"ts": 1}\n{"punctuation": {"ts": "soon"}}\n', r"a.ndjson:2: punctuation on 'ts': 'soon' is not an integer"),
+        ("a.ndjson", '{"ts": 1}\n{"punctuation": {"ts": "soon"}}\n', r"a.ndjson:2: .*'soon' is not an integer"),
         ("a.ndjson", '{"ts": 1}\n{"punctuation": 5}\n', r"a.ndjson:2: a punctuation is an object"),
         ("a.ndjson", "", r"no data row"),
         ("a.parquet", "not parquet", r"a.parquet: cannot be read as Parquet"),

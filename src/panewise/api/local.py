@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from panewise.api.inputs import LocalStream, timeline_of
 from panewise.api.results import Results
-from panewise.core.errors import PlanError
 from panewise.engines.embedded import EmbeddedQuery, run_embedded
-from panewise.engines.oracle.engine import Oracle, run_oracle
+from panewise.engines.oracle import Oracle, run_oracle
 from panewise.files.reader import Item
 from panewise.plan.nodes import Node, WindowAggregate
 
@@ -47,7 +46,7 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
     attribute = windowing_attribute(plan)
     inputs = {n: _watched(n, streams[n].items(attribute=_of(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}
-    tables = run_embedded(plan, inputs, query=query, checkpoint=checkpoint)
+    tables = run_embedded(plan, inputs, query=query, checkpoint=checkpoint, keep_results=True)
     empty = EmbeddedQuery(plan, late=late, progress=progress).finish()
     return LocalRun(tables, lambda: (query.late_rows, query.status()), empty)
 
@@ -73,11 +72,6 @@ def _watched(name: str, items: Iterator[Item], on_item: OnItem | None) -> Iterat
 
 def _on_oracle(plan: Node, streams: Mapping[str, LocalStream], late: str,
                progress: str | Mapping[str, str]) -> LocalRun:
-    if not isinstance(progress, str):
-        policies = set(progress.values())
-        if len(policies) > 1:
-            raise PlanError("the oracle takes one progress policy for all streams")
-        progress = policies.pop() if policies else "source"
     timeline = timeline_of(streams, windowing_attribute(plan))
     table = run_oracle(plan, timeline, late=late, progress=progress)
     late_rows = Oracle(plan, timeline, late=late, progress=progress).late_rows()

@@ -25,11 +25,12 @@ from panewise.core.errors import CheckpointError
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
 from panewise.engines.spark.session import session
-from panewise.engines.spark.sources import read_batch, read_stream
+from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
 from panewise.engines.spark.streaming import LATE_METRIC
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.files.formats import Format
+from panewise.files.parts import NumberedParts
 from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node
 from panewise.progress.late import LatePolicy
@@ -50,8 +51,8 @@ class Watcher(Protocol):
 
 def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "drop",
               progress: str | None = None, checkpoint: str | Path | None = None,
-              watch: Watcher | None = None) -> LocalRun:
-    """Start a run.
+              rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None) -> LocalRun:
+    """Start a run; ``rows_per_batch`` is the size of a micro-batch where it is a stream.
 
     It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
     data, or late rows to be treated in a special way.
@@ -63,7 +64,7 @@ def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "l
     needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value
     if checkpoint is None and not needs_order and not any(s.has_punctuation for s in streams.values()):
         return _batch(spark, plan, streams, watch)
-    return _stream(spark, plan, streams, late, progress or "source", checkpoint, watch)
+    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch)
 
 
 # -- batch -----------------------------------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], w
             yield results.toArrow()
 
     empty = _empty(results)
-    return LocalRun(tables(), lambda: (None, {"rows": sum(_rows(s) for s in streams.values())}), empty)
+    return LocalRun(tables(), lambda: (None, {"rows": sum(s.count_rows() for s in streams.values())}), empty)
 
 
 def _frame(spark: SparkSession, stream: FileStream) -> DataFrame:
@@ -92,14 +93,6 @@ def _frame(spark: SparkSession, stream: FileStream) -> DataFrame:
     return frame.select(*(F.col(f"`{f.name}`").cast(spark_type(f.type)).alias(f.name) for f in stream.arrow))
 
 
-def _rows(stream: FileStream) -> int:
-    if stream.format is Format.PARQUET:
-        import pyarrow.parquet as pq
-
-        return sum(pq.read_metadata(f).num_rows for f in stream.files)
-    return 0
-
-
 def _empty(frame: DataFrame) -> pa.Table:
     return frame.limit(0).toArrow() if not frame.isStreaming else pa.table({})
 
@@ -108,15 +101,16 @@ def _empty(frame: DataFrame) -> pa.Table:
 
 
 def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], late: str, progress: str,
-            checkpoint: str | Path | None, watch: Watcher | None) -> LocalRun:
+            checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None) -> LocalRun:
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
-    parts = ResultParts(home, plan, late, progress)
+    _mark(home, plan, late, progress)
+    parts = NumberedParts(home / "results")
     attribute = windowing_attribute(plan)
     with plain_errors():
         frames = {
             name: read_stream(spark, s.path, time=attribute if attribute in s.schema.columns else s.schema.time,
-                              progress=progress)
+                              progress=progress, rows_per_batch=rows_per_batch)
             for name, s in streams.items()
         }
         results = run_streaming(plan, frames, late=late)
@@ -126,7 +120,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
 
     def tables() -> Iterator[pa.Table]:
         fresh: SimpleQueue[int] = SimpleQueue()
-        for number in parts.committed():
+        for number in parts.numbers():
             yield _without_late(parts.read(number), late_rows)
 
         def commit(batch: DataFrame, number: int) -> None:
@@ -135,7 +129,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
 
         query = (results.writeStream.outputMode("append").foreachBatch(commit)
                  .option("checkpointLocation", str(home / "spark")).trigger(availableNow=True).start())
-        seen = set(parts.committed())
+        seen = set(parts.numbers())
         try:
             while query.isActive or not fresh.empty():
                 told.update(_counters(query))
@@ -152,7 +146,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
             failure = query.exception()
             if failure is not None:
                 raise translate(failure) or failure
-            told.update(_counters(query))
+            told.update(_counters(query), rows=sum(s.count_rows() for s in streams.values()))
         finally:
             query.stop()
             if passing:
@@ -182,42 +176,18 @@ def _without_late(table: pa.Table, late_rows: list[dict[str, Any]]) -> pa.Table:
     return table.filter(pc.is_null(column)).drop_columns([LATE_COLUMN])
 
 
-class ResultParts:
-    """The results of every finished micro-batch under its number, and which query they belong to."""
-
-    def __init__(self, home: Path, plan: Node, late: str, progress: str) -> None:
-        self._folder = home / "results"
-        described = json.dumps({"plan": repr(plan), "late": late, "progress": progress})
-        mark = {"query": hashlib.sha256(described.encode()).hexdigest()[:16], "format": 1}
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            label = home / "query.json"
-            if not label.exists():
-                label.write_text(json.dumps(mark))
-            elif json.loads(label.read_text()) != mark:
-                raise CheckpointError(f"{home}: this checkpoint belongs to another query, policy or set of columns; "
-                                      "use a directory of its own")
-        except (OSError, ValueError) as error:
-            if isinstance(error, CheckpointError):
-                raise
-            raise CheckpointError(f"{home}: cannot be used as a checkpoint: {error}") from error
-
-    def write(self, number: int, table: pa.Table) -> None:
-        """Replace the results of a micro-batch; a reader sees all of it or nothing."""
-        path = self._path(number)
-        staged = path.with_suffix(".writing")
-        with pa.ipc.new_file(str(staged), table.schema) as file:
-            file.write_table(table)
-        staged.replace(path)
-
-    def read(self, number: int) -> pa.Table:
-        """The results of a micro-batch."""
-        with pa.ipc.open_file(str(self._path(number))) as file:
-            return file.read_all()
-
-    def committed(self) -> list[int]:
-        """The micro-batches whose results are there, in order."""
-        return sorted(int(p.stem) for p in self._folder.glob("*.arrow"))
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number:09d}.arrow"
+def _mark(home: Path, plan: Node, late: str, progress: str) -> None:
+    """Write down which query a checkpoint belongs to; refuse one that belongs to another."""
+    described = json.dumps({"plan": repr(plan), "late": late, "progress": progress})
+    mark = {"query": hashlib.sha256(described.encode()).hexdigest()[:16], "format": 1}
+    label = home / "query.json"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if not label.exists():
+            label.write_text(json.dumps(mark))
+        found = json.loads(label.read_text())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{home}: cannot be used as a checkpoint: {error}") from error
+    if found != mark:
+        raise CheckpointError(f"{home}: this checkpoint belongs to another query, policy or set of columns; "
+                              "use a directory of its own")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from panewise.api.query import plan_of
 from panewise.cli.generate import write_stream
@@ -19,6 +20,7 @@ from panewise.core.time import DAY, HOUR, MINUTE, SECOND
 from panewise.datasets.disorder import disorder_summary
 from panewise.datasets.flights import flights
 from panewise.files.reader import FileStream
+from panewise.files.writer import ResultFile
 
 QUERY = """\
 SELECT origin, count(*) [RANGE 3 hours, SLIDE 15 minutes, WA ts] AS flights,
@@ -60,7 +62,8 @@ def command(options: argparse.Namespace) -> int:
     plan = plan_of(QUERY, {"flights": streams["flights"].schema})
     with Watch(streams) as watch:
         watch.say("starting Spark")
-        run = run_files(plan, streams, master=options.master, late="side", progress=f"late:{ALLOWED}", watch=watch)
+        run = run_files(plan, streams, master=options.master, late="side", progress=f"late:{ALLOWED}",
+                        rows_per_batch=50_000, watch=watch)
         tables = []
         for part in run.tables:
             watch.results(part.num_rows)
@@ -69,10 +72,15 @@ def command(options: argparse.Namespace) -> int:
     late, status = run.finish()
     results = results.sort_by([("mean_delay", "descending")])
     results_path = out / "windows.parquet"
-    pa.parquet.write_table(results, results_path)
+    pq.write_table(results, results_path)
     worst = results.filter(pc.greater_equal(results.column("flights"), 20))
     output.print(result_table(worst.slice(0, 8), limit=8, title="The eight worst windows with 20 flights or more"))
-    watch.summary(status, str(results_path), None)
+    late_path = None
+    if late is not None:
+        late_path = str(out / "late-rows.ndjson")
+        with ResultFile(late_path, late.schema) as file:
+            file.write(late)
+    watch.summary(status, str(results_path), late_path)
     picture = _picture(table, results, out)
     output.print(f"\nPicture: [bold]{picture}[/]  (rows by arrival and event time, the punctuation line, the windows)")
     output.print("\nTwo commands to try next:", style="bold")
@@ -82,7 +90,6 @@ def command(options: argparse.Namespace) -> int:
         f'WHERE dep_delay > 60 GROUP BY carrier" --stream flights={path} --progress late:1d --out {out}/late.csv',
     ):
         output.print(f"  {line}", highlight=False, soft_wrap=True)
-    del late
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 
 from panewise.core.errors import SourceError
 from panewise.core.ordinals import Ordinals, to_ordinals
-from panewise.core.time import EPOCH, HOUR
+from panewise.core.time import EPOCH, HOUR, format_duration
 
 ON_TIME, LATE, LINE, WINDOW = "#3d7ea6", "#d1495b", "#1b1b1e", "#edae49"
 
@@ -47,17 +48,14 @@ def draw(scene: Scene, results: pa.Table, path: Path, *, start: int, end: int, v
         import matplotlib as mpl
 
         mpl.use("Agg")
-        from matplotlib import dates
         import matplotlib.pyplot as plt
+        from matplotlib import dates
     except ImportError as error:
         raise SourceError("the picture needs matplotlib: pip install 'panewise[demo]'") from error
     formatter: Any = dates.ConciseDateFormatter
     date_formatter: Any = dates.DateFormatter
     shown = scene.between(start, end)
     figure, (stream, windows) = plt.subplots(2, 1, figsize=(11, 9), height_ratios=(3, 2), layout="constrained")
-    for wid in range((start - 12 * HOUR) // slide, end // slide, max(1, reach // slide // 2)):
-        bottom = _date((wid + 1) * slide - reach)
-        stream.axhspan(bottom, _date((wid + 1) * slide), color=WINDOW, alpha=0.06, lw=0)
     on_time = ~shown.late
     x, y = _dates(shown.arrivals), _dates(shown.events)
     stream.scatter(x[on_time], y[on_time], s=7, color=ON_TIME, label=f"on time ({on_time.sum():,})", lw=0)
@@ -65,8 +63,12 @@ def draw(scene: Scene, results: pa.Table, path: Path, *, start: int, end: int, v
                    label=f"late ({shown.late.sum():,})")
     stream.step(x, _dates(shown.bounds), where="post", color=LINE, lw=1.2,
                 label="punctuation: nothing below this line may come")
+    for closes, wid in _closings(shown, slide, every=max(1, HOUR // slide)):
+        bottom, top = _date((wid + 1) * slide - reach), _date((wid + 1) * slide)
+        stream.plot([closes, closes], [bottom, top], color=WINDOW, lw=2.5, alpha=0.85, solid_capstyle="butt", zorder=0)
+    stream.plot([], [], color=WINDOW, lw=2.5, label=f"windows of {format_duration(reach)}, drawn where they close")
     stream.set(title=title, xlabel="arrives", ylabel="belongs to (event time)")
-    stream.set_ylim(_date(start - 14 * HOUR), _date(end + HOUR))
+    stream.set_ylim(_date(int(shown.bounds.min(initial=start)) - reach), _date(end - 2 * HOUR))
     stream.legend(loc="upper left", frameon=False)
     ends = pc.struct_field(results.column("window"), 1)
     inside = pc.and_(pc.greater(ends, _date(start)), pc.less_equal(ends, _date(end)))
@@ -84,6 +86,15 @@ def draw(scene: Scene, results: pa.Table, path: Path, *, start: int, end: int, v
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     plt.close(figure)
+
+
+def _closings(scene: Scene, slide: int, *, every: int) -> Iterator[tuple[Any, int]]:
+    """When the punctuation line reaches the end of every so-many-th window."""
+    if not len(scene.bounds):
+        return
+    for wid in range(int(scene.bounds[0]) // slide, int(scene.bounds[-1]) // slide, every):
+        first = int(np.searchsorted(scene.bounds, (wid + 1) * slide))
+        yield _date(int(scene.arrivals[min(first, len(scene.arrivals) - 1)])), wid
 
 
 def scene_of(table: pa.Table, time: str, delays: Ordinals, allowed: int) -> Scene:

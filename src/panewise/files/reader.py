@@ -45,6 +45,15 @@ class FileStream:
         arrow = normal_schema(stored)
         return cls(tuple(files), kind, SourceSchema.of(arrow, time=time), arrow, stored, Path(path))
 
+    def count_rows(self) -> int:
+        """How many data rows there are, without parsing them where the format allows it."""
+        if self.format is Format.PARQUET:
+            return sum(int(pq.read_metadata(f).num_rows) for f in self.files)
+        if self.format is Format.NDJSON:
+            parts = (part for f in self.files for part in ndjson.segments(f))
+            return sum(ndjson.row_count(part) for part in parts if isinstance(part, ndjson.Lines))
+        return sum(table.num_rows for f in self.files for table in self._tables(f, BATCH_ROWS))
+
     def only(self, path: Path) -> FileStream:
         """One of the files as a stream of its own, with the columns of all."""
         return replace(self, files=(path,), path=path)

@@ -13,11 +13,14 @@ from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.engines.embedded.inputs import RowsIn
 from panewise.engines.embedded.query import EmbeddedQuery, Progress
+from panewise.files.parts import NumberedParts
 from panewise.plan.nodes import Node
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
 
 CHECKPOINT_ROWS = 1_000_000
+RESULTS = "results"
+"""The folder of a checkpoint that keeps results."""
 
 
 @dataclass
@@ -37,26 +40,35 @@ class Position:
 
 def run_embedded(plan: Node, inputs: Mapping[str, Iterable[RowsIn | Punctuation]], *, late: str | LatePolicy = "drop",
                  progress: Progress = "source", checkpoint: str | Path | None = None,
-                 checkpoint_rows: int = CHECKPOINT_ROWS, query: EmbeddedQuery | None = None) -> Iterator[pa.Table]:
+                 checkpoint_rows: int = CHECKPOINT_ROWS, keep_results: bool = False,
+                 query: EmbeddedQuery | None = None) -> Iterator[pa.Table]:
     """Results as windows close, until all inputs have ended.
 
     Inputs take turns, one item each. With a ``checkpoint`` directory the state is saved every ``checkpoint_rows`` rows
     and at the end; what was yielded before is then never yielded again. After a restart inputs are read from their
     beginning and what the checkpoint has counted is skipped. Pass ``query`` to look at its status while it runs.
+
+    With ``keep_results`` the checkpoint holds the results as well, and a run yields those of all runs before it first:
+    its rows are exactly those of a run that was never interrupted.
     """
     running = query or EmbeddedQuery(plan, late=late, progress=progress)
     if missing := [name for name in running.streams if name not in inputs]:
         raise PlanError(f"no input for the stream {missing[0]!r}; given: {', '.join(inputs) or 'none'}")
     return _run(running, {name: inputs[name] for name in running.streams},
-                None if checkpoint is None else CheckpointDirectory(checkpoint), checkpoint_rows)
+                None if checkpoint is None else CheckpointDirectory(checkpoint), checkpoint_rows,
+                NumberedParts(Path(checkpoint) / RESULTS) if checkpoint is not None and keep_results else None)
 
 
 def _run(query: EmbeddedQuery, inputs: Mapping[str, Iterable[RowsIn | Punctuation]],
-         directory: CheckpointDirectory | None, every: int) -> Iterator[pa.Table]:
+         directory: CheckpointDirectory | None, every: int, parts: NumberedParts | None) -> Iterator[pa.Table]:
     positions = {name: Position() for name in inputs}
     turn = 0
     if directory is not None and (data := directory.load()) is not None:
         positions, turn = _restored(query, data, list(inputs))
+    if parts is not None:
+        parts.drop_above(turn)  # written, but the state that counts them was not: they come again
+        yield from map(parts.read, parts.numbers())
+    pending: list[pa.Table] = []
     names = list(inputs)
     items = {name: _skip(iter(inputs[name]), positions[name], name) for name in names}
     unsaved = 0
@@ -74,8 +86,13 @@ def _run(query: EmbeddedQuery, inputs: Mapping[str, Iterable[RowsIn | Punctuatio
             positions[name].count(item)
             unsaved += 0 if isinstance(item, Punctuation) else _length(item)
         if results.num_rows:
+            if parts is not None:
+                pending.append(results)
             yield results
         if directory is not None and (unsaved >= every or not items):
+            if parts is not None and pending:
+                parts.write(turn, pa.concat_tables(pending))
+            pending.clear()
             directory.save(query.snapshot(_extra(positions, turn)))
             unsaved = 0
 
