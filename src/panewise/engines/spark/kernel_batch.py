@@ -102,7 +102,11 @@ def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
     prepared = rows.select(*map(quoted, wanted), F.element_at(F.array(*map(F.lit, labels)), choice).alias(SHARD))
     messages = prepared.mapInArrow(kernel.partials, "shard int, payload binary")
     schema = T.StructType([result_field(f.name, f.type) for f in kernel.result_schema])
-    results = messages.groupBy("shard").applyInArrow(kernel.windows, schema)
+
+    def windows(messages: pa.Table) -> pa.Table:  # Spark counts the arguments of what it is given, `self` included
+        return kernel.windows(messages)
+
+    results = messages.groupBy("shard").applyInArrow(windows, schema)
     found = {a.name: quoted(a.name) for a in fragment.aggregates}
     return fragment.windowed(results, quoted(WINDOW_ID), found)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -110,9 +111,9 @@ class _Task:
         counted = first < end
         if stage.stamped:
             bounds = pc.fill_null(table.column(ROW_BOUND), NO_BOUND).to_numpy()
-            place = int(table.column(POSITION)[0].as_py() or 1) if POSITION in table.column_names else 1
             decision = decide(stage.late, first, end, values, bounds, stage.scheme.window.closed_below,
-                              attribute=repr(stage.attribute), kind=stage.kind, first_row=place)
+                              attribute=repr(stage.attribute), kind=stage.kind,
+                              first_row=_first_row(table, values < bounds))
             self.late += decision.late_rows
             if decision.late_rows:
                 counted = decision.first < decision.last
@@ -164,6 +165,14 @@ class _Task:
             if any(own.values()):
                 rows.append({"shard": shard, "part": part, "control": json.dumps(own)})
         return pa.Table.from_pylist(rows, MESSAGE_SCHEMA)
+
+
+def _first_row(table: pa.Table, late: npt.NDArray[np.bool_]) -> int:
+    """What to count from so that the first late row gets its own place in the stream, for messages."""
+    if POSITION not in table.column_names or not late.any():
+        return 1
+    at = int(np.argmax(late))
+    return int(table.column(POSITION)[at].as_py() or at + 1) - at
 
 
 def _tags(table: pa.Table) -> list[str]:
