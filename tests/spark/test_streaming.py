@@ -157,6 +157,21 @@ def test_punctuation_can_come_in_any_dataframe(spark: SparkSession, tmp_path: Pa
     assert "shards: 3, by hash of the group" in explain_strategy(plan(WINDOW), {"s": raw}, shards=3)
 
 
+def test_the_bound_can_follow_the_largest_value_of_a_dataframe(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_ndjson(tmp_path / "in", [
+        [{"k": "a", "t": 5, "v": 1}, {"k": "b", "t": 14, "v": 2}],
+        [{"k": "a", "t": 9, "v": 3}, {"k": "a", "t": 26, "v": 4}],  # 9 is not late: 14 - 5 = 9
+        [{"k": "a", "t": 8, "v": 9}, {"k": "b", "t": 27, "v": 5}],  # 8 is: its window has ended
+    ])
+    for number in range(3):
+        os.utime(folder / f"{number:04d}.ndjson", (1000 + number, 1000 + number))
+    raw = spark.readStream.schema("k string, t bigint, v bigint").option("maxFilesPerTrigger", 1).json(str(folder))
+    results = run_streaming(plan(SlidingWindow(10, 10)), {"s": raw}, progress="late:5", shards=2)
+    found, late = run_to_end(results, tmp_path / "checkpoint")
+    assert rows_of(found) == {("a", 0, 10, 2, 3, 2.0): 1, ("b", 10, 20, 1, 2, 2.0): 1}
+    assert late == 1
+
+
 def test_batch_over_stamped_files_leaves_the_same_rows_out(spark: SparkSession, tmp_path: Path) -> None:
     from panewise.engines.spark.engine import run_batch
 
