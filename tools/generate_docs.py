@@ -30,9 +30,9 @@ AGGREGATES = """\
 
 Generated from the registry (`make docs`). *Class* is how large a partial state is: distributive and algebraic states
 are a few numbers, holistic ones grow with the data. *Inverse* says whether rows can be taken out of a state again
-exactly; for sums of floats they cannot, because subtraction drifts. Nulls are ignored as in Spark SQL, an aggregate of nulls only is
-null, `count` counts zero. Your own function joins by the same contract: subclass `panewise.Aggregate`, then
-`panewise.register` it.
+exactly; for sums of floats they cannot, because subtraction drifts. Nulls are ignored as in Spark SQL, an aggregate of
+nulls only is null, `count` counts zero. Your own function joins by the same contract: subclass `panewise.Aggregate`,
+then `panewise.register` it.
 
 | function | class | inverse | what it gives |
 |---|---|---|---|

@@ -1,14 +1,21 @@
-"""Window queries over data streams: every window kind, any disorder, one answer, on Spark."""
+"""Window queries over data streams: every window kind, any disorder, one answer, on Spark.
 
+The public names are found when they are first used: Spark's workers import parts of this package many times, and must
+not pay for a parser they never call.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from panewise.aggregates import Aggregate, register
-from panewise.api import Results, explain, open_query, sql, stream
-from panewise.core.errors import PanewiseError
-from panewise.progress.punctuation import END, Punctuation
-
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from panewise.aggregates import Aggregate, register
+    from panewise.api import Results, explain, open_query, spark_session, sql, stream
+    from panewise.core.errors import PanewiseError
+    from panewise.progress.punctuation import END, Punctuation
 
 __all__ = [
     "END",
@@ -24,9 +31,30 @@ __all__ = [
     "stream",
 ]
 
+_HOMES = {
+    **dict.fromkeys(("Aggregate", "register"), "panewise.aggregates"),
+    **dict.fromkeys(("Results", "explain", "open_query", "spark_session", "sql", "stream"), "panewise.api"),
+    "PanewiseError": "panewise.core.errors",
+    **dict.fromkeys(("END", "Punctuation"), "panewise.progress.punctuation"),
+}
 
-def spark_session(master: str = "local[*]", **conf: Any) -> "SparkSession":
-    """The running Spark session, or a new one with settings that fit window queries."""
-    from panewise.engines.spark.session import session
 
-    return session(master, **conf)
+class _Package(ModuleType):
+    """Keeps ``panewise.sql`` the function: importing the sub-package of the same name would put itself there."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name == "sql" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,7 +14,8 @@ def assert_same_rows(found: Iterable[Mapping[str, Any]], expected: Iterable[Mapp
     left, right = sorted(map(_plain, found), key=_key), sorted(map(_plain, expected), key=_key)
     missing = [r for r in right if not any(_same(r, x) for x in left)]
     surplus = [x for x in left if not any(_same(x, r) for r in right)]
-    assert not (missing or surplus), f"missing: {missing[:5]}\nsurplus: {surplus[:5]}"
+    difference = [*(("missing", r) for r in missing[:5]), *(("surplus", x) for x in surplus[:5])]
+    assert difference == []
     assert len(left) == len(right), f"{len(left)} rows, expected {len(right)}: some row is there twice"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,8 +15,10 @@ from conformance.cases import Case
 from conformance.compare import assert_same_rows
 from conformance.generated import NATIVE, random_case
 from conformance.runners import embedded, spark_batch, spark_streaming
+from panewise.core.errors import UnsupportedError
 from panewise.progress.punctuation import Punctuation
 
+NEEDS_A_STREAM = ("generous", "side")
 randoms = st.randoms(use_true_random=False)
 
 
@@ -62,20 +65,22 @@ def grammatical(items: list) -> bool:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(12))
 def test_spark_batch_gives_the_oracles_answer(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = non_empty(seed, NATIVE if seed % 2 else None)
+    if case.late in NEEDS_A_STREAM:
+        with pytest.raises(UnsupportedError, match="needs a streaming run"):
+            spark_batch(case, spark=spark, folder=tmp_path)
+        case = replace(case, late="drop")
     assert_same_rows(spark_batch(case, spark=spark, folder=tmp_path), case.expected())
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", range(100, 104))
 def test_spark_streaming_gives_the_oracles_answer(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = non_empty(seed, NATIVE if seed % 2 else None)
-    cut = 1 + seed % 7 * 4
-    (tmp_path / "a").mkdir()
-    found = spark_streaming(case, spark=spark, folder=tmp_path / "a", batch_rows=cut, shards=1 + seed % 3,
-                            fail_at=1 if cut < 10 else None)
+    cut = 5 + seed % 3
+    found = spark_streaming(case, spark=spark, folder=tmp_path, batch_rows=cut, shards=1 + seed % 3, fail_at=1)
     assert_same_rows(found, case.expected())
 
 

@@ -111,3 +111,12 @@ def test_missing_paths_mixed_directories_and_missing_columns_are_refused(tmp_pat
     lines(tmp_path / "c.ndjson", '{"ts": 1}')
     with pytest.raises(SourceError, match="must be of one format"):
         FileStream.open(tmp_path)
+
+
+def test_dates_in_text_are_dates_and_times_are_times(tmp_path: Path) -> None:
+    lines(tmp_path / "a.ndjson", '{"d": "2026-01-01", "t": "2026-01-01T00:00:00Z"}', '{"d": null, "t": null}')
+    lines(tmp_path / "a.csv", "d,t", "2026-01-01,2026-01-01T00:00:00Z")
+    for name in ("a.ndjson", "a.csv"):
+        schema = FileStream.open(tmp_path / name).table().schema
+        assert schema.field("d").type == pa.date32()
+        assert schema.field("t").type == pa.timestamp("us", tz="UTC")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,6 +17,9 @@ from panewise.planner.explain import Format
 from panewise.planner.explain import explain as explain_plan
 from panewise.planner.legality import check_legal
 from panewise.sql import parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ENGINES = ("spark", "embedded", "oracle")
 
@@ -79,6 +82,13 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     MON ── WindowAggregate: count(*) AS n [range 10s, slide 5s on ts]
     """
     return explain_plan(plan_of(text, _schemas(streams, time) if streams else None, params), format)
+
+
+def spark_session(master: str = "local[*]", **conf: Any) -> SparkSession:
+    """The running Spark session, or a new one with settings that fit window queries."""
+    from panewise.engines.spark.session import session
+
+    return session(master, **conf)
 
 
 def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSchema]:

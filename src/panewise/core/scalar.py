@@ -2,6 +2,9 @@
 
 On Spark the text goes to ``functions.expr`` unchanged. In process it is translated once to DuckDB's dialect and
 evaluated on Arrow data, so every engine understands the same expressions.
+
+Parser and DuckDB are imported by the first expression that needs them: Spark's workers import this module and need
+neither.
 """
 
 from __future__ import annotations
@@ -9,13 +12,15 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from panewise.core.errors import SchemaError
+
+if TYPE_CHECKING:
+    import duckdb
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Scalar:
     @classmethod
     def parse(cls, text: str) -> Scalar:
         """Canonicalise Spark SQL text."""
-        return cls.of(sqlglot.parse_one(text, read="spark"))
+        return cls(_tree(text).sql(dialect="spark"))
 
     @classmethod
     def of(cls, tree: exp.Expr) -> Scalar:
@@ -46,11 +51,15 @@ class Scalar:
     @classmethod
     def column(cls, name: str) -> Scalar:
         """A reference to one column."""
+        from sqlglot import exp
+
         return cls.of(exp.column(exp.to_identifier(name)))
 
     @classmethod
     def literal(cls, value: str | int | float | bool | None) -> Scalar:
         """A constant."""
+        from sqlglot import exp
+
         return cls.of(exp.convert(value))
 
     @property
@@ -66,12 +75,13 @@ class Scalar:
     @property
     def column_name(self) -> str | None:
         """The column's name if the expression is nothing but a column."""
-        tree = _tree(self.sql)
-        return tree.name if isinstance(tree, exp.Column) else None
+        return _column_name(self.sql)
 
     @property
     def literal_value(self) -> str | int | float | bool | None:
         """The value of a constant; raises for anything else."""
+        from sqlglot import exp
+
         tree = _tree(self.sql)
         if isinstance(tree, exp.Null):
             return None
@@ -88,12 +98,24 @@ class Scalar:
 
 @lru_cache(maxsize=1024)
 def _tree(sql: str) -> exp.Expr:
+    import sqlglot
+
     return sqlglot.parse_one(sql, read="spark")
 
 
 @lru_cache(maxsize=1024)
 def _columns(sql: str) -> frozenset[str]:
+    from sqlglot import exp
+
     return frozenset(column.name for column in _tree(sql).find_all(exp.Column))
+
+
+@lru_cache(maxsize=1024)
+def _column_name(sql: str) -> str | None:
+    from sqlglot import exp
+
+    tree = _tree(sql)
+    return tree.name if isinstance(tree, exp.Column) else None
 
 
 @lru_cache(maxsize=1024)
@@ -119,6 +141,8 @@ def evaluate(scalars: list[Scalar], table: pa.Table) -> list[pa.Array]:
 
 def _compute(scalars: list[Scalar], table: pa.Table) -> list[pa.Array]:
     """Everything that is more than a column goes to DuckDB, with only the columns it reads."""
+    import duckdb
+
     needed = sorted({c for scalar in scalars for c in scalar.columns})
     table = table.select(needed) if needed else pa.table({"": pa.nulls(table.num_rows)})
     items = ", ".join(f"{_duckdb(scalar.sql)} AS c{i}" for i, scalar in enumerate(scalars))
@@ -138,6 +162,8 @@ _local = threading.local()
 
 def _connection() -> duckdb.DuckDBPyConnection:
     """One connection per thread: opening one costs more than computing most expressions."""
+    import duckdb
+
     connection: duckdb.DuckDBPyConnection | None = getattr(_local, "connection", None)
     if connection is None:
         connection = _local.connection = duckdb.connect()

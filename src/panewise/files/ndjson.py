@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from panewise.files.types import TIMESTAMP
 MARK = b'"punctuation"'
 BLOCK = 4 << 20
 INFER_BYTES = 64 << 20
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
 
 
@@ -156,11 +158,14 @@ def grouped(parts: Iterator[Lines | Promise]) -> Iterator[list[Lines | Promise]]
 
 
 def _raw_table(lines: list[Lines], path: Path) -> pa.Table:
+    """The types of some lines, as an otherwise empty table; Arrow takes some text for times, the rest is found here."""
     table = _parse(lines, path, None)
+    sample = json.loads(lines[0].text.lstrip().split(b"\n", 1)[0])
     for i, column in enumerate(table.schema):
-        iso = pa.types.is_string(column.type) and _all_iso(table.column(i))
-        if iso or pa.types.is_timestamp(column.type):
-            table = table.set_column(i, column.name, pa.nulls(table.num_rows, TIMESTAMP))
+        text = pa.types.is_string(column.type)
+        if (text and _all_iso(table.column(i))) or pa.types.is_timestamp(column.type):
+            kind = pa.date32() if DATE.fullmatch(str(sample.get(column.name))) else TIMESTAMP
+            table = table.set_column(i, column.name, pa.nulls(table.num_rows, kind))
     return table
 
 
@@ -171,7 +176,16 @@ def _all_iso(values: pa.ChunkedArray) -> bool:
 
 def parse_lines(lines: Lines | list[Lines], path: Path, schema: pa.Schema) -> pa.Table:
     """Data lines as rows of the schema; a line that does not fit is named."""
-    return _parse(lines if isinstance(lines, list) else [lines], path, schema).select(schema.names)
+    lines = lines if isinstance(lines, list) else [lines]
+    # Arrow reads dates from numbers only, so they come as text first
+    as_read = pa.schema([f.with_type(pa.string()) if pa.types.is_date(f.type) else f for f in schema])
+    table = _parse(lines, path, as_read).select(schema.names)
+    if as_read == schema:
+        return table
+    try:
+        return table.cast(schema)
+    except pa.ArrowInvalid as error:
+        raise SourceError(f"{path}: lines {lines[0].first} and following: {error}; dates are written 2026-01-31") from error
 
 
 def row_count(lines: Lines) -> int:
