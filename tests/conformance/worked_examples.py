@@ -43,6 +43,10 @@ PF8 = [
     {"seg_id": "s2", "speed": 48, "ts": at(30)}, below(60),
 ]
 DAYS = [{"ts": date(2026, 1, d), "k": k, "v": d} for d, k in ((3, "a"), (1, "a"), (9, "b"), (2, "b"), (8, "a"))]
+# the first and the last second of Berlin's days of 23 and of 25 hours, and of their neighbours
+CLOCK_CHANGES = [{"ts": datetime.fromisoformat(f"2026-{instant}Z"), "k": k, "v": 1} for instant, k in (
+    ("03-28T22:59:59", "a"), ("03-28T23:00:00", "a"), ("03-29T22:00:00", "a"), ("03-29T21:59:59", "a"),
+    ("03-29T12:00:00", "b"), ("10-25T22:59:59", "a"), ("10-24T22:00:00", "a"), ("10-25T23:00:00", "b"))]
 BIDS = [{"ts": t, "k": k, "v": v} for t, k, v in (
     (75, "a", 3), (12, "a", 1), (41, "b", 8), (38, "a", 2), (100, "b", 5), (61, "b", 7), (99, "a", 4), (130, "a", 9))]
 
@@ -93,6 +97,10 @@ CASES = (
     numbers("distinct", "SELECT DISTINCT k FROM s [RANGE 20]"),
     Case("dates", "SELECT k, sum(v) [RANGE 7 days, SLIDE 2 days, WA ts] AS n FROM s GROUP BY k", {"s": DAYS},
          {"s": {"ts": pa.date32(), "k": pa.string(), "v": pa.int64()}}),
+    Case("days of a time zone that change their length",
+         "SELECT k, count(*) [CALENDAR 1 DAY ZONE 'Europe/Berlin', WA ts] AS n FROM s GROUP BY k",
+         {"s": [*CLOCK_CHANGES[:5], Punctuation.below("ts", parse_timestamp("2026-03-29T22:00:00Z")),
+                *CLOCK_CHANGES[5:]]}, {"s": {"ts": pa.timestamp("us", tz="UTC"), "k": pa.string(), "v": pa.int64()}}),
     Case("Q8-5 union of two", "SELECT count(*) [RANGE 60, SLIDE 20, WA ts] AS n FROM A UNION B",
          {"A": [*BIDS[:4], Punctuation.below("ts", 30), *BIDS[4:6]], "B": [*BIDS[2:5], Punctuation.below("ts", 50)]},
          {"A": NUMBERS, "B": NUMBERS}),

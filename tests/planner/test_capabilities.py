@@ -9,12 +9,15 @@ import pytest
 import panewise.windows
 from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
 from panewise.planner import capabilities
 from panewise.planner.capabilities import check, docs_table, supports, unsupported
 from panewise.windows.base import WindowSpec
+from panewise.windows.calendar import CalendarWindow
 from panewise.windows.count import CountWindow
 from panewise.windows.landmark import LandmarkWindow
+from panewise.windows.predicate import PredicateWindow
 from panewise.windows.rows import RowWindow
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
@@ -42,6 +45,18 @@ def test_other_windows_are_refused_by_name(engine: str, spec: WindowSpec, name: 
                                                "use engine='oracle'$"):
         check(over_windows(source(), spec), engine)
     check(over_windows(source(), spec), "oracle")
+
+
+@pytest.mark.parametrize("spec", [CalendarWindow("day", timezone="Europe/Berlin"), SlidingWindow(60, 20)], ids=str)
+def test_the_embedded_engine_runs_calendars_and_conditions_inside_windows(spec: WindowSpec) -> None:
+    clause = n.WindowClause(spec, "ts", OrdinalKind.TIMESTAMP, predicate=Scalar.parse("a > 3"))
+    check(n.WindowAggregate(source(), clause, (), (n.AggregateCall("n", "count"),)), "embedded")
+
+
+@pytest.mark.parametrize("engine", REAL)
+def test_a_condition_does_not_hide_the_window_it_stands_in(engine: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"^count windows are not yet run"):
+        check(over_windows(source(), PredicateWindow(CountWindow(5))), engine)
 
 
 def test_a_sliding_window_over_row_positions_is_a_row_window() -> None:

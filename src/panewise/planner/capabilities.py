@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.plan import nodes as n
+from panewise.windows.predicate import PredicateWindow
+from panewise.windows.tumbling import Disclosure
 
 NodeKind = type[n.Node]
 
@@ -86,25 +88,29 @@ _ABOVE = frozenset({n.Project, n.Filter})
 
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | {"predicate"}, _ABOVE),
-    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS, _ABOVE),
+    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | {"calendar", "predicate"}, _ABOVE),
     "oracle": Capability("oracle"),
 }
 
 
 def window_kinds(clause: n.WindowClause) -> Iterator[str]:
-    """Everything an engine must have to run this window, the kind itself first.
+    """Everything an engine must have to run this window: its kind, and what stands around it.
 
     >>> from panewise.windows.sliding import SlidingWindow
     >>> list(window_kinds(n.WindowClause(SlidingWindow(5, 1), "ts", OrdinalKind.TIMESTAMP, internal=True)))
     ['sliding', 'internal']
     """
-    kind = clause.spec.kind
+    spec = clause.spec
+    while isinstance(spec, PredicateWindow):
+        yield spec.kind
+        spec = spec.spec
+    kind = spec.kind
     if kind == "sliding" and clause.ordinal is OrdinalKind.ROWS:
         kind = "row"
-    if kind == "tumbling" and getattr(getattr(clause.spec, "disclosure", None), "value", "") == "growing":
+    if kind == "tumbling" and getattr(spec, "disclosure", None) is Disclosure.GROWING:
         kind = "growing tumbling"
     yield kind
-    if clause.predicate is not None and kind != "predicate":
+    if clause.predicate is not None and spec is clause.spec:
         yield "predicate"
     if clause.partition and not kind.startswith("partitioned") and kind != "session":
         yield "partitioned"
