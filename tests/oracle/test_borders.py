@@ -8,14 +8,17 @@ import pyarrow as pa
 import pytest
 
 from oracle.building import call, grouped, per_window
+from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.time import MINUTE, SECOND
 from panewise.engines.oracle import Oracle
-from panewise.plan.nodes import Filter, Source, Union, Window, WindowClause
+from panewise.plan.nodes import Filter, NamedScalar, Node, Project, Source, Union, Window, WindowClause
 from panewise.progress.timeline import timeline
 from panewise.windows.calendar import CalendarWindow
+from panewise.windows.count import PartitionedCountWindow
+from panewise.windows.rows import PartitionedRowWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import TumblingWindow
 
@@ -86,3 +89,20 @@ def test_nulls_are_a_group_and_do_not_match():
     assert [(r["k"], r["n"]) for r in Oracle(per_window(keyed, clause, COUNT, keys=["k"]), items).results()] == [
         (None, 2), ("a", 1)]
     assert len(Oracle(Filter(keyed, Scalar.parse("k <> 'b'")), items).results()) == 1
+
+
+@pytest.mark.parametrize("plan", [
+    per_window(Project(TIMES, (NamedScalar.column("ts"),)),
+               WindowClause(PartitionedRowWindow(2, 1), "row-num", OrdinalKind.ROWS, ("v",)), COUNT),
+    Window(Project(TIMES, (NamedScalar.column("ts"),)),
+           WindowClause(PartitionedCountWindow(2), "row-num", OrdinalKind.ROWS, ("v",))),
+], ids=["by id", "relation"])
+def test_a_partition_column_that_was_projected_away_is_named(plan: Node):
+    with pytest.raises(SchemaError, match="partitioned by 'v', which its input does not have; there are ts"):
+        Oracle(plan, timeline(s=[{"ts": 1, "v": 1.0}])).results()
+
+
+def test_a_union_of_different_widths_is_refused():
+    plan = per_window(Union((TIMES, Project(TIMES, (NamedScalar.column("ts"),)))), MINUTES, COUNT)
+    with pytest.raises(PlanError, match="UNION needs inputs with as many columns: one has 1"):
+        Oracle(plan, timeline(s=[{"ts": 1, "v": 1.0}])).results()

@@ -1,4 +1,4 @@
-"""The update pattern of every edge of a plan (Golab 3.5.1, corrected by rules U2-U5 and errata E2, E3, P9-P11, P17).
+"""The update pattern of every edge of a plan (Golab 3.5.1; corrections: rules U2-U5, Golab E2, E3, P9-P11, P17).
 
 Labels are found bottom-up: what an operator's results do depends on the operator and on its inputs' labels, and for
 inputs that are windows of one signature on the window's shape (`pattern_table`). A pattern belongs to a plan, not to a
@@ -224,7 +224,7 @@ _ALONE = {
 
 
 def _union(edges: list[Edge]) -> Edge:
-    """Not the maximum of the labels: windows that differ do not stay first in, first out (errata P11, E2)."""
+    """Not the maximum of the labels: windows that differ do not stay first in, first out (errata P11, Golab E2)."""
     shape = _one_shape(edges)
     if shape is not None:
         return _by_table(OperatorKind.NEUTRAL, shape, edges)
@@ -268,8 +268,8 @@ def _join(left: Edge, right: Edge) -> Edge:
     if patterns == {MON}:
         return Edge(Label.mon(), "neither side ever leaves", UNBOUNDED_STREAM, windows=windows)
     reason = _ALONE[OperatorKind.JOIN]
-    if MON in patterns:  # erratum E3: not WKS, a late partner of an old row lives only for the rest
-        reason = "a pair leaves with its windowed half, so a late partner shortens its life (erratum E3)"
+    if MON in patterns:  # Golab erratum E3: not WKS, a late partner of an old row lives only for the rest
+        reason = "a pair leaves with its windowed half, so a late partner shortens its life (Golab erratum E3)"
     return Edge(Label.wk(domain), reason, windows=windows)
 
 

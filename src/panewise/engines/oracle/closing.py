@@ -97,7 +97,7 @@ def _reach(node: BandJoin | TumblingJoin, attribute: Guard, bound: int) -> int:
     if bound in {NOTHING, EVERYTHING}:
         return bound
     if isinstance(node, TumblingJoin):
-        return bound // node.range * node.range  # erratum E10: rounded down
+        return bound // node.range * node.range  # Li erratum E10: rounded down
     return bound - (node.left_range if attribute == node.left_time else node.right_range)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
 from panewise.engines.oracle.late import TIME
-from panewise.engines.oracle.tuples import Tup, attribute_of, frozen, value_of
+from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, value_of
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
@@ -142,19 +142,11 @@ def _member(d: Definition, node: Window, row: Tup) -> Tup:
     return replace(row, expiry=expiry, parts=parts)
 
 
-def partitions(rows: list[Tup], columns: tuple[str, ...]) -> list[list[Tup]]:
-    """Rows with equal values of the columns, in the order the groups were first seen."""
-    found: dict[Hashable, list[Tup]] = {}
-    for row in rows:
-        found.setdefault(tuple(frozen(row.values[c]) for c in columns), []).append(row)
-    return list(found.values())
-
-
 # -- operators that compare rows -----------------------------------------------------------------------------------
 
 
 def _existence(d: Definition, node: SemiJoin | AntiJoin, left: list[Tup], right: list[Tup]) -> list[Tup]:
-    """EXISTS and NOT EXISTS: left rows by whether any right row matches, whatever their number (erratum E11)."""
+    """EXISTS and NOT EXISTS: left rows by whether any right row matches, whatever their number (Golab erratum E11)."""
     wanted = isinstance(node, SemiJoin)
     return [t for t in left
             if any(d.expressions.holds(node.predicate, [{**r.values, **t.values} for r in right])) is wanted]
@@ -185,7 +177,7 @@ def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[T
         present = {t.key for t in rows}
         kept = {v: t for v, t in kept.items() if t.key in present}
         # Expiry comes before arrival in a tick: a lost representative is replaced by one that was there, the one
-        # that stays longest (erratum E8), and only for want of that by a row that has just come.
+        # that stays longest (Golab erratum E8), and only for want of that by a row that has just come.
         old = {t.key for t in before}
         for row in sorted((t for t in rows if t.key in old), key=_staying, reverse=True):
             kept.setdefault(value_of(row.values), row)

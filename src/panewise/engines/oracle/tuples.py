@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from panewise.core.errors import SchemaError
+from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
 
 NEVER = None
@@ -76,6 +76,18 @@ def attribute_of(row: Tup, attribute: str, kind: OrdinalKind | None = None) -> i
     return ordinal(row.values[attribute], attribute, kind) if attribute in row.values else row.ts
 
 
+def partitions(rows: Iterable[Tup], columns: Sequence[str]) -> list[list[Tup]]:
+    """Rows with equal values of the columns, in the order the groups were first seen."""
+    found: dict[Hashable, list[Tup]] = {}
+    for row in rows:
+        for column in columns:
+            if column not in row.values:
+                raise SchemaError(f"the window is partitioned by {column!r}, which its input does not have; there are "
+                                  f"{', '.join(row.values)}")
+        found.setdefault(tuple(frozen(row.values[c]) for c in columns), []).append(row)
+    return list(found.values())
+
+
 def frozen(value: Any) -> Hashable:
     """A value as something that can be counted: NaN equals NaN, lists and structs are compared by content.
 
@@ -118,4 +130,7 @@ def sorted_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def renamed(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The row's columns by position under other names."""
+    if names and len(names) != len(row):
+        raise PlanError(f"UNION needs inputs with as many columns: one has {len(row)} ({', '.join(row)}), "
+                        f"the first has {len(names)} ({', '.join(names)})")
     return dict(zip(names, row.values(), strict=True)) if names else dict(row)

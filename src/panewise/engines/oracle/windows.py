@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.oracle import grouping
 from panewise.engines.oracle.closing import Progress
-from panewise.engines.oracle.tuples import Tup, attribute_of, sortable, value_of
+from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, sortable, value_of
 from panewise.plan.nodes import WindowAggregate
 from panewise.windows.base import Rows, WindowSpec
 
@@ -26,7 +26,8 @@ def results(d: Definition, node: WindowAggregate) -> list[Tup]:
     ``order`` holds the place that closed the window, then the rank by id and group, which no disorder changes.
     """
     found: list[tuple[int, Tup]] = []
-    for part in _partitions(node, counted_rows(d, node)):
+    # each partition has windows of its own (Li 5.1.3); for windows on values it makes no difference (P10)
+    for part in partitions(counted_rows(d, node), node.window.partition):
         progress = Progress(d, node, part)
         rows = as_rows(node, part)
         for wid in node.window.spec.windows(rows).tolist():
@@ -89,14 +90,6 @@ def as_rows(node: WindowAggregate, part: Sequence[Tup]) -> Rows:
     by_position = clause.attribute in ROW_NUM_NAMES
     return Rows.of([i if by_position else attribute_of(t, clause.attribute, clause.ordinal)
                     for i, t in enumerate(part, start=1)])
-
-
-def _partitions(node: WindowAggregate, rows: list[Tup]) -> list[list[Tup]]:
-    """Each partition has windows of its own (Li 5.1.3); for windows on values it makes no difference (P10)."""
-    found: dict[Any, list[Tup]] = {}
-    for row in rows:
-        found.setdefault(value_of({c: row.values[c] for c in node.window.partition}), []).append(row)
-    return list(found.values())
 
 
 def _name(node: WindowAggregate, wid: int, rows: Rows) -> Any:
