@@ -229,5 +229,3 @@ def _rows(values: Ordinals) -> Rows:
     """Context-free windows look at nothing but the value."""
     nothing = np.broadcast_to(np.int64(0), len(values))
     return Rows(values, nothing, nothing)
-
-

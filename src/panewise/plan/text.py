@@ -124,5 +124,3 @@ def _grouped(keys: tuple[n.NamedScalar, ...], aggregates: tuple[n.AggregateCall,
 def _call(call: n.AggregateCall) -> str:
     inside = ", ".join([*map(str, call.arguments), *(f"={p!r}" for p in call.parameters)]) or "*"
     return f"{call.function}({'distinct ' if call.distinct else ''}{inside}) as {call.name}"
-
-

@@ -93,4 +93,3 @@ def _qualified_star(tree: exp.Expr) -> str | None:
     if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
         return tree.table
     return None
-

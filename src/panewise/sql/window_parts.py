@@ -197,4 +197,3 @@ def _unit_hint(keyword: str, kind: OrdinalKind) -> str:
 def _literal_hint(keyword: str, kind: OrdinalKind) -> str:
     value = {"timestamp": "'2026-01-01T07:00:00Z'", "date": "'2026-01-01'"}.get(kind.value, "0")
     return f"write {keyword} {value}, or the like"
-
