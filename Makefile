@@ -12,7 +12,7 @@ demo: $(VENV)/.ready java  ## A sliding window query on a disordered stream, on 
 	@$(BIN)/panewise demo
 
 test: $(VENV)/.ready java  ## All tests and doctests, with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=term:skip-covered $(ARGS)
 
 lint: $(VENV)/.ready  ## Style, types and the layers of the design
 	$(BIN)/ruff check src tests bench examples tools

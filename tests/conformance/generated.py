@@ -1,4 +1,8 @@
-"""Random cases of the slice every engine runs: sliding windows × aggregates × disorder × punctuation × late policy."""
+"""Random cases: any window kind × aggregates × disorder × punctuation × late policy.
+
+``random_case`` draws sliding and tumbling windows, which every engine runs; ``any_kind`` draws the others, which an
+engine that does not have them yet must refuse.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +58,39 @@ def _window(random: Random) -> str:
     if random.random() < 0.2:
         text += f", LAG {random.randint(1, 5)}"
     return text
+
+
+OTHER_KINDS = (
+    "RANGE 3 rows, SLIDE 2 rows, WA row-num",
+    "RANGE 2 rows, SLIDE 1 rows, WA row-num, PA k",
+    "RANGE ALL, SLIDE 7, WA ts",
+    "RANGE 9, RATTR ts, SLIDE 1 row, SATTR row-num",
+    "RANGE 9, RATTR ts, SLIDE 2 rows, SATTR row-num",
+    "RANGE 9, RATTR ts, SLIDE 3 rows, SATTR rank(ts)",
+    "SESSION 4, WA ts",
+    "RANGE 9, SLIDE 4, WA ts WHERE v > 0",
+    "RANGE 9",
+    "RANGE 9 SLIDE 4",
+    "RANGE TUMBLING 6",
+    "RANGE TUMBLING 6 GROWING",
+    "RANGE 12 SLIDE 3 LAG 2",
+    "ROWS 3",
+    "ROWS 4 SLIDE 2 rows",
+    "PARTITION BY k ROWS 2",
+    "NOW",
+    "UNBOUNDED START AT 5",
+    "UNBOUNDED END AT 20",
+    "UNBOUNDED START AT 5 END AT 20",
+)
+
+
+def any_kind(random: Random) -> Case:
+    """A case with a window that only the oracle is sure to have."""
+    case = random_case(random, aggregates=("count(*)", "sum(v)", "max(v)"), rows=10, grammatical=True)
+    bracket = random.choice(OTHER_KINDS)
+    grouped = "GROUP BY k" in case.query or "PA k" in bracket
+    query = f"SELECT {'k, ' if grouped else ''}count(*) AS n, max(v) AS top FROM s [{bracket}]"
+    return Case(bracket, query + (" GROUP BY k" if grouped else ""), case.streams, case.columns)
 
 
 def _punctuate(random: Random, rows: list[dict[str, Any]], honest: bool, grouped: bool) -> list[Item]:

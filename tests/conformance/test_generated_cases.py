@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 
 from conformance.cases import Case
 from conformance.compare import assert_same_rows
-from conformance.generated import NATIVE, random_case
+from conformance.generated import NATIVE, any_kind, random_case
 from conformance.runners import embedded, spark_batch, spark_streaming
 from panewise.core.errors import UnsupportedError
+from panewise.planner.capabilities import supports
 from panewise.progress.punctuation import Punctuation
 
 NEEDS_A_STREAM = ("generous", "side")
@@ -29,6 +30,18 @@ def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows
     expected = case.expected()
     assert_same_rows(embedded(case, batch_rows=batch_rows), expected)
     assert_same_rows(embedded(case, batch_rows=batch_rows, restart_after=restart_after), expected)
+
+
+@settings(max_examples=80, deadline=None)
+@given(randoms)
+def test_a_window_kind_an_engine_lacks_is_refused_and_never_answered_differently(random: Random) -> None:
+    case = any_kind(random)
+    expected = case.expected()
+    if supports(case.plan, "embedded"):
+        assert_same_rows(embedded(case), expected)
+    else:
+        with pytest.raises(UnsupportedError, match="the embedded engine"):
+            embedded(case)
 
 
 @settings(max_examples=80, deadline=None)

@@ -30,7 +30,9 @@ def run(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     if engine == "embedded":
         return lambda case: embedded(case, batch_rows=2)
     spark = request.getfixturevalue("spark")
-    return lambda case: (spark_streaming if case.late == "generous" else spark_batch)(case, spark=spark, folder=tmp_path)
+    # letting rows into open windows needs to know what closed when: only a stream does
+    return lambda case: (spark_streaming if case.late == "generous" else spark_batch)(
+        case, spark=spark, folder=tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -32,8 +32,8 @@ class Scalar:
     >>> price = Scalar.parse("price * 2 + 1")
     >>> price.sql, sorted(price.columns)
     ('price * 2 + 1', ['price'])
-    >>> Scalar.column("seg-id").sql
-    '`seg-id`'
+    >>> Scalar.column("seg-id").sql, Scalar.column("case").sql
+    ('`seg-id`', '`case`')
     """
 
     sql: str
@@ -51,9 +51,7 @@ class Scalar:
     @classmethod
     def column(cls, name: str) -> Scalar:
         """A reference to one column."""
-        from sqlglot import exp
-
-        return cls.of(exp.column(exp.to_identifier(name)))
+        return cls(_column_sql(name))
 
     @classmethod
     def literal(cls, value: str | int | float | bool | None) -> Scalar:
@@ -116,6 +114,22 @@ def _column_name(sql: str) -> str | None:
 
     tree = _tree(sql)
     return tree.name if isinstance(tree, exp.Column) else None
+
+
+@lru_cache(maxsize=1024)
+def _column_sql(name: str) -> str:
+    """A column as text that reads as that column again: a name that is also a keyword needs quotes."""
+    import sqlglot
+    from sqlglot import exp
+
+    plain = exp.column(exp.to_identifier(name)).sql(dialect="spark")
+    try:
+        tree = sqlglot.parse_one(plain, read="spark")
+        if isinstance(tree, exp.Column) and tree.name == name:
+            return plain
+    except sqlglot.ParseError:
+        pass
+    return exp.column(exp.to_identifier(name, quoted=True)).sql(dialect="spark")
 
 
 @lru_cache(maxsize=1024)

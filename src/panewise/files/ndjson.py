@@ -185,7 +185,8 @@ def parse_lines(lines: Lines | list[Lines], path: Path, schema: pa.Schema) -> pa
     try:
         return table.cast(schema)
     except pa.ArrowInvalid as error:
-        raise SourceError(f"{path}: lines {lines[0].first} and following: {error}; dates are written 2026-01-31") from error
+        place = f"{path}: lines {lines[0].first} and following"
+        raise SourceError(f"{place}: {error}; dates are written 2026-01-31") from error
 
 
 def row_count(lines: Lines) -> int:

@@ -17,7 +17,7 @@ class SlidingWindow(WindowSpec):
     """Window ``w`` ends at ``origin + (w+1)·slide`` and reaches ``range`` back; ``lag`` shifts it into the past.
 
     The printed formulas round up; rounding down is the dual of the extent (erratum E1). The origin is explicit
-    (erratum E4): the default, 0, is where Spark aligns its windows.
+    (erratum E4). Spark aligns the starts of its windows, so the default, 0, agrees with it when SLIDE divides RANGE.
 
     >>> window = SlidingWindow(600, 60)
     >>> window.extent(10), window.wids(Rows.of([5]))
