@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from oracle.building import source
-
 from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import BandJoin, Qualify
 from panewise.progress.timeline import Arrival
@@ -26,8 +25,11 @@ def test_w13_results_ordered_on_the_left_must_wait_from_three_on() -> None:
 def test_w12_which_rows_can_still_find_a_partner() -> None:
     # times in minutes; S0 up to five minutes late, S1 in order, both windows two minutes, now = 20
     now, late, reach = 20, 5, 2
-    ordered_side = {s1 for s0 in range(now - late, now + 3) for s1 in range(now + 1) if (s0, s1) in
-                    joined([s0], [s1], (reach, reach))}
-    late_side = {s0 for s1 in range(now, now + 3) for s0 in range(now + 1) if (s0, s1) in joined([s0], [s1], (reach, reach))}
+
+    def meet(s0: int, s1: int) -> bool:
+        return bool(joined([s0], [s1], (reach, reach)))
+
+    ordered_side = {s1 for s0 in range(now - late, now + 3) for s1 in range(now + 1) if meet(s0, s1)}
+    late_side = {s0 for s1 in range(now, now + 3) for s0 in range(now + 1) if meet(s0, s1)}
     assert now - min(ordered_side) == late + reach
     assert now - min(late_side) == reach
