@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from panewise.cli.main import main
-from panewise.sql import parse
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,12 +60,3 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_the_sql_of_the_pages_parses() -> None:
-    from panewise.core.schema import Catalog
-
-    for page in (ROOT / "docs").glob("*.md"):
-        for text in blocks(page, "sql"):
-            for query in filter(str.strip, text.split(";")):
-                assert parse(query, Catalog.anything()) is not None
