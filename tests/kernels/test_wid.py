@@ -20,6 +20,9 @@ from panewise.kernels.wid import KIND, VERSION, WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.base import Rows
 from panewise.windows.calendar import CalendarWindow
+from panewise.windows.count import CountWindow
+from panewise.windows.landmark import LandmarkWindow
+from panewise.windows.rows import RowWindow
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
 
@@ -331,6 +334,27 @@ def test_a_state_of_another_version_or_kind_is_refused() -> None:
 def test_windows_that_need_more_than_the_row_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="do not follow from the row alone"):
         WidKernel(SessionWindow(5), KEYS, AGGREGATES)
+    for spec in (RowWindow(5, 1), CountWindow(5)):
+        with pytest.raises(UnsupportedError, match="count arrivals"):
+            WidKernel(spec, KEYS, AGGREGATES)
+    with pytest.raises(UnsupportedError, match="ids have no end"):
+        WidKernel(LandmarkWindow(5), KEYS, AGGREGATES)
+
+
+def test_state_is_counted_without_listing_windows() -> None:
+    target = kernel(SlidingWindow(86_400, 1))
+    feed(target, [Row(t, k, 0) for t in range(0, 86_400, 10) for k in ("a", "b")], 0)
+    feed(target, [Row(0, "c", 0)], 17_280)
+    counters = target.counters()
+    assert counters["open_windows"] == 86_390 + 86_400
+    assert counters["window_groups"] == 2 * counters["open_windows"] + 86_400
+
+
+def test_a_bound_near_the_end_of_time_closes_everything_and_does_not_wrap_round() -> None:
+    target = kernel(SlidingWindow(10, 5, origin=-7, lag=3))
+    feed(target, [Row(0, "a", 0)], 0)
+    assert target.advance(Punctuation.below("ts", 2**63 - 2)).num_rows == 2
+    assert target.counters()["partials"] == 0
 
 
 def test_calendar_windows_run_too() -> None:

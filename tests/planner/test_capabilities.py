@@ -7,9 +7,10 @@ import inspect
 import pytest
 
 import panewise.windows
-from panewise.core.errors import UnsupportedError
+from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.core.time import DAY, SECOND
 from panewise.plan import nodes as n
 from panewise.planner import capabilities
 from panewise.planner.capabilities import check, docs_table, supports, unsupported
@@ -75,6 +76,13 @@ def test_other_plans_are_refused(engine: str, plan: n.Node) -> None:
     assert not supports(plan, engine)
     with pytest.raises(UnsupportedError, match="use engine='oracle'"):
         check(plan, engine)
+
+
+@pytest.mark.parametrize("engine", [*REAL, "oracle"])
+def test_a_row_in_more_windows_than_memory_could_hold_is_refused(engine: str) -> None:
+    with pytest.raises(WindowSpecError, match=r"puts every row in 86,400,000,000 windows.*choose a SLIDE of at least"):
+        check(over_windows(source(), SlidingWindow(DAY, 1)), engine)
+    check(over_windows(source(), SlidingWindow(DAY, SECOND)), engine)
 
 
 def test_an_unknown_engine_is_named_with_the_ones_there_are() -> None:

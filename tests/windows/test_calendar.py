@@ -143,3 +143,9 @@ def test_a_calendar_that_makes_no_sense_is_refused(arguments, complaint):
 def test_values_no_calendar_can_place_are_refused():
     with pytest.raises(QuantityError, match="outside the years 2 to 9997"):
         CalendarWindow("day").wids(Rows.of([4_000_000 * DAY]))
+
+
+@pytest.mark.parametrize("window", [CalendarWindow("year", 9_000), CalendarWindow("day", 10**9)], ids=str)
+def test_a_window_that_leaves_the_calendar_is_refused(window):
+    with pytest.raises(QuantityError, match="outside the years 1 to 9999"):
+        window.extent(window.range)

@@ -6,11 +6,23 @@ Numbers: *Prop.* is the paper's own numbering; P8, P14 and P18 are properties of
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
-from panewise.windows import BandWindow, CountWindow, Disclosure, Rows, RowWindow, SlidingWindow, TumblingWindow
+from panewise.windows import (
+    BandWindow,
+    CountWindow,
+    Disclosure,
+    LandmarkWindow,
+    Rows,
+    RowWindow,
+    SlidingWindow,
+    TumblingWindow,
+)
+from panewise.windows.base import disjoint_ranges, ids_in_ranges
 
 MODERATE = settings(max_examples=100, deadline=None)
 amounts, instants = st.integers(1, 12), st.integers(-10, 10)
@@ -170,3 +182,21 @@ def test_lives_are_all_equal_only_if_the_slide_divides_the_range():
     assert lives(12, 4) == {12}
     assert lives(10, 4) == {8, 12}
     assert lives(3, 10) == {0, 10}  # hopping: in a gap never visible, else for one whole slide
+
+
+# -- many windows ----------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 9), st.integers(0, 3)), max_size=20))
+@MODERATE
+def test_ids_of_overlapping_ranges_are_listed_and_counted_once(ranges):
+    first, length, codes = np.array(ranges, np.int64).reshape(-1, 3).T
+    pairs = {(c, i) for f, n, c in ranges for i in range(f, f + n)}
+    assert ids_in_ranges(first, first + length).tolist() == sorted({i for _, i in pairs})
+    assert disjoint_ranges(first, first + length, codes)[1].sum() == len(pairs)
+
+
+@pytest.mark.parametrize("window", [LandmarkWindow(1), SlidingWindow(10**9, 1)], ids=lambda w: w.kind)
+def test_more_windows_than_memory_could_hold_are_not_listed(window):
+    with pytest.raises(WindowSpecError, match="choose a longer SLIDE"):
+        window.windows(Rows.of([0, 10**15]))

@@ -19,6 +19,9 @@ from panewise.core.time import DAY, EPOCH, Domain, Quantity, format_timestamp, p
 
 Ordinals = npt.NDArray[np.int64]
 
+LIMIT = 2**62
+"""Values of a windowing attribute stay below this on both sides of zero, so that sums with RANGE and SLIDE fit."""
+
 
 class OrdinalKind(Enum):
     """What one step of a windowing attribute is."""
@@ -88,10 +91,11 @@ class OrdinalKind(Enum):
         return ordinal
 
     def text(self, ordinal: int) -> str:
-        """An ordinal as text for messages and NDJSON."""
-        if self is OrdinalKind.TIMESTAMP:
-            return format_timestamp(ordinal)
-        return str(self.present(ordinal))
+        """An ordinal as text for messages and NDJSON; the number itself where no calendar reaches."""
+        try:
+            return format_timestamp(ordinal) if self is OrdinalKind.TIMESTAMP else str(self.present(ordinal))
+        except OverflowError:
+            return str(ordinal)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -102,8 +106,11 @@ class OrdinalKind(Enum):
         }.get(self, pa.int64())
 
 
-def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: int = 1) -> Ordinals:
-    """A column as int64 ordinals; nulls and unordered types are refused with the place.
+def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: int = 1,
+                limit: int | None = LIMIT) -> Ordinals:
+    """A column as int64 ordinals; nulls, unordered types and values beyond the limit are refused with the place.
+
+    Nanoseconds are cut down to the microsecond they are in.
 
     >>> to_ordinals(pa.array([datetime(1970, 1, 1, 0, 0, 1)]), "ts")
     array([1000000])
@@ -112,17 +119,33 @@ def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: i
     if values.null_count:
         row = first_row + pc.index(pc.is_null(values), True).as_py()
         raise SchemaError(f"row {row}: {column!r} is null; every row needs a value of the windowing attribute")
-    if kind is OrdinalKind.TIMESTAMP:
-        values = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False).cast(pa.int64())
+    try:
+        integers = _integers(values, kind)
+    except pa.ArrowInvalid as error:
+        raise SchemaError(f"{column!r} is {values.type} and has a value that cannot order a window: {error}") from error
+    if limit is not None and len(integers) and not -limit < integers.min() <= integers.max() < limit:
+        at = int(np.flatnonzero((integers <= -limit) | (integers >= limit))[0])
+        raise SchemaError(f"row {first_row + at}: {column!r} is {integers[at]}, too far from zero to compute windows "
+                          f"with: values must lie between -{limit} and {limit}")
+    return integers
+
+
+def _integers(values: pa.Array | pa.ChunkedArray, kind: OrdinalKind) -> Ordinals:
+    nanoseconds = kind is OrdinalKind.TIMESTAMP and values.type.unit == "ns"
+    if kind is OrdinalKind.TIMESTAMP and not nanoseconds:
+        values = values.cast(pa.timestamp("us", tz=values.type.tz))
     elif kind is OrdinalKind.DATE:
-        values = values.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
-    else:
-        values = values.cast(pa.int64())
-    return np.asarray(values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy())
+        values = values.cast(pa.date32()).cast(pa.int32())
+    values = values.cast(pa.int64())
+    integers = np.asarray(values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy())
+    return integers // 1000 if nanoseconds else integers
 
 
 def from_ordinals(ordinals: Ordinals, kind: OrdinalKind) -> pa.Array:
     """Ordinals as an Arrow column of their kind."""
     if kind is OrdinalKind.DATE:
-        return pa.array(ordinals.astype(np.int32)).cast(pa.date32())
+        try:
+            return pa.array(ordinals).cast(pa.int32()).cast(pa.date32())
+        except pa.ArrowInvalid as error:
+            raise QuantityError(f"a window ends beyond the last date there is: {error}; use a shorter RANGE") from error
     return pa.array(ordinals).cast(kind.arrow)

@@ -25,7 +25,7 @@ from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
-from panewise.windows.base import ContextClass, Rows, WindowSpec, ids_in_ranges
+from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
 from panewise.windows.sliding import SlidingWindow
 
 Mask = npt.NDArray[np.bool_]
@@ -45,6 +45,12 @@ class WidKernel:
         if spec.context_class is not ContextClass.CF:
             raise UnsupportedError(f"{spec.kind} windows are {spec.context_class.value}: a row's window ids do not "
                                    "follow from the row alone; the oracle runs them")
+        if spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER):
+            raise UnsupportedError(f"{spec.kind} windows count arrivals, and the kernel sees values only; the oracle "
+                                   "runs them")
+        if int(spec.wids(_rows(np.zeros(1, np.int64)))[1][0]) == UNBOUNDED:
+            raise UnsupportedError(f"a row never leaves {spec.kind} windows, so its ids have no end; the oracle runs "
+                                   "them")
         self.spec, self.keys, self.aggregates = spec, keys, list(aggregates)
         self.attribute, self.late = attribute, LatePolicy.parse(late)
         self.bounds = BoundTable(attribute)
@@ -116,7 +122,7 @@ class WidKernel:
     def _closed_below(self, bound: int) -> int:
         if bound in (FINISHED, NO_BOUND):
             return bound
-        return self.spec.closed_below(bound)
+        return min(max(self.spec.closed_below(bound), NO_BOUND), FINISHED)
 
     def _results(self, due: pa.Table, closed: int) -> pa.Table:
         if due.num_rows == 0:
@@ -171,20 +177,16 @@ class WidKernel:
 
     def open_windows(self) -> list[int]:
         """The ids of windows that hold rows and are not closed."""
-        first, end = self._state.ranges()
-        _, one_of_each = group_codes([first, end])
-        ids = ids_in_ranges(first[one_of_each], end[one_of_each])
-        return [int(w) for w in ids]
+        return [int(w) for w in ids_in_ranges(*self._state.ranges())]
 
     def counters(self) -> dict[str, int]:
         """How much state there is: partials held, (window, group) pairs they stand for, bytes, open windows."""
         table = self._state.compact()
         first, end = self._state.ranges()
-        names = self.keys.names
-        plain = pa.table([pa.array(end), *(table.column(n) for n in names)], names=[END, *names])
-        pairs = combine_partials(explode(plain, first, end), names, [], id_name=WINDOW_ID).num_rows
+        codes = group_codes([table.column(n) for n in self.keys.names])[0] if self.keys.names else None
+        open_windows, pairs = (int(disjoint_ranges(first, end, c)[1].sum()) for c in (None, codes))
         return {"rows": self.rows, "late": self.late_rows, "partials": table.num_rows, "window_groups": pairs,
-                "bytes": table.nbytes, "open_windows": len(self.open_windows())}
+                "bytes": table.nbytes, "open_windows": open_windows}
 
     # -- saving
 

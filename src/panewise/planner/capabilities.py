@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from panewise.core.errors import UnsupportedError
+from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.plan import nodes as n
+from panewise.windows.base import MOST_WINDOWS, WindowSpec
 from panewise.windows.predicate import PredicateWindow
+from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure
 
 NodeKind = type[n.Node]
@@ -156,10 +158,25 @@ def supports(plan: n.Node, engine: str) -> bool:
 
 
 def check(plan: n.Node, engine: str) -> None:
-    """Raise `UnsupportedError` naming the first thing the engine lacks and an engine that has it."""
+    """Raise `UnsupportedError` naming the first thing the engine lacks and an engine that has it.
+
+    A window that no engine could run, because its results would fill any memory, is a `WindowSpecError`.
+    """
     for reason in unsupported(plan, engine):
         able = next(name for name in ENGINES if supports(plan, name))
         raise UnsupportedError(f"{reason}; use engine='{able}'")
+    for node in plan.walk():
+        if isinstance(node, n.WindowAggregate):
+            _refuse_floods(node.window.spec)
+
+
+def _refuse_floods(spec: WindowSpec) -> None:
+    """Every window of a row is a row of the result: refused where one input row alone would fill the memory."""
+    if isinstance(spec, SlidingWindow) and spec.ratio > MOST_WINDOWS:
+        missing = ". Without SLIDE a window moves by one step of its attribute" if spec.slide == 1 else ""
+        raise WindowSpecError(f"RANGE {spec.range} with SLIDE {spec.slide} puts every row in {spec.ratio:,} windows, "
+                              f"each with a result of its own; choose a SLIDE of at least "
+                              f"{-(-spec.range // MOST_WINDOWS)}{missing}")
 
 
 def _capability(engine: str) -> Capability:

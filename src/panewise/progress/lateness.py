@@ -152,7 +152,7 @@ class ColumnSupplied(Generator):
             )
         bounds = np.full(len(column), NO_BOUND, np.int64)
         said = np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False), np.bool_)
-        bounds[said] = to_ordinals(column.drop_null(), name)
+        bounds[said] = to_ordinals(column.drop_null(), name, limit=None)
         return bounds
 
     def _observe(self, values: Ordinals, extra: Extra) -> Observed:

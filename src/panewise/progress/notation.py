@@ -119,9 +119,10 @@ def ordinal_to_json(ordinal: int, kind: OrdinalKind) -> str | int:
     if kind in (OrdinalKind.INTEGER, OrdinalKind.ROWS):
         return ordinal
     try:
-        return kind.text(ordinal)
+        kind.present(ordinal)
     except OverflowError:
         return ordinal
+    return kind.text(ordinal)
 
 
 def constant_to_json(value: Any) -> Any:

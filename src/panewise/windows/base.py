@@ -18,6 +18,9 @@ from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
 
+MOST_WINDOWS = 10_000_000
+"""More windows than this are never enumerated: a SLIDE that makes so many is a mistake, and memory would run out."""
+
 UNBOUNDED = np.iinfo(np.int64).max
 """The exclusive end of a wid range that never ends (landmark windows)."""
 
@@ -180,10 +183,32 @@ def ids_in_ranges(first: Ordinals, last: Ordinals) -> Ordinals:
     >>> ids_in_ranges(np.array([0, 1, 7]), np.array([3, 2, 7]))
     array([0, 1, 2])
     """
-    ranges = np.unique(np.stack([first, last], axis=1), axis=0)
-    lengths = np.maximum(ranges[:, 1] - ranges[:, 0], 0)
-    offsets = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.unique(np.repeat(ranges[:, 0], lengths) + offsets)
+    starts, lengths = disjoint_ranges(first, last)
+    total = int(lengths.sum())
+    if total > MOST_WINDOWS:
+        raise WindowSpecError(f"these rows are in {total:,} windows, and at most {MOST_WINDOWS:,} can be listed: "
+                              "choose a longer SLIDE")
+    offsets = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.repeat(starts, lengths) + offsets
+
+
+def disjoint_ranges(first: Ordinals, last: Ordinals, codes: Ordinals | None = None) -> tuple[Ordinals, Ordinals]:
+    """The same ids, no id twice: starts and lengths, ascending by start. With ``codes`` each code has ids of its own.
+
+    The sum of the lengths counts ids without listing them.
+
+    >>> disjoint_ranges(np.array([0, 2, 1]), np.array([3, 5, 2]))
+    (array([0, 3, 3]), array([3, 0, 2]))
+    """
+    codes = np.zeros(len(first), np.int64) if codes is None else codes
+    order = np.lexsort((first, codes))
+    first, last, codes = first[order], last[order], codes[order]
+    # The running maximum of the ends, restarted with each code: codes lift the ranks of later codes above all others.
+    ends, ranks = np.unique(last, return_inverse=True)
+    reached = ends[np.maximum.accumulate(codes * len(ends) + ranks) - codes * len(ends)]
+    starts = first.copy()
+    starts[1:] = np.where(codes[1:] == codes[:-1], np.maximum(first[1:], reached[:-1]), first[1:])
+    return starts, np.maximum(last - starts, 0)
 
 
 def whole(name: str, value: Any, *, least: int | None = None) -> None:
@@ -198,5 +223,5 @@ def whole(name: str, value: Any, *, least: int | None = None) -> None:
     if least is not None and value < least:
         expected = {0: "must not be negative", 1: "must be positive"}.get(least, f"must be at least {least}")
         raise WindowSpecError(f"{name} {expected}, not {value}")
-    if abs(int(value)) >= 2**62:
-        raise WindowSpecError(f"{name} is {value}, which 64-bit arithmetic cannot hold: use less than 2**62")
+    if abs(int(value)) >= 2**60:  # several of them are added to a value of up to 2**62
+        raise WindowSpecError(f"{name} is {value}, which 64-bit arithmetic cannot hold: use less than 2**60")

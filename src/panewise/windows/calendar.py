@@ -168,8 +168,12 @@ class CalendarWindow(WindowSpec):
 @lru_cache(maxsize=65_536)
 def _boundary(origin: datetime, days: int, months: int, timezone: str) -> int:
     month = origin.year * 12 + origin.month - 1 + months
-    local = origin.replace(year=month // 12, month=month % 12 + 1) + timedelta(days=days)
-    return _instant(local, ZoneInfo(timezone))
+    try:
+        local = origin.replace(year=month // 12, month=month % 12 + 1) + timedelta(days=days)
+        return _instant(local, ZoneInfo(timezone))
+    except (ValueError, OverflowError) as error:
+        raise QuantityError("a calendar window begins or ends outside the years 1 to 9999: use a shorter RANGE, or "
+                            "leave out rows so far away") from error
 
 
 def _instant(local: datetime, zone: ZoneInfo) -> int:

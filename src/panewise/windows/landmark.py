@@ -10,7 +10,7 @@ import numpy as np
 from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, whole
+from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class LandmarkWindow(WindowSpec):
     def windows(self, rows: Rows) -> Ordinals:
         """From the first window with a row to the first with all of them; those after it add nothing."""
         first, _ = self.wids(rows)
-        return np.arange(first.min(), first.max() + 1, dtype=np.int64) if len(first) else first
+        return ids_in_ranges(np.array([first.min()]), np.array([first.max() + 1])) if len(first) else first
 
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
         """Equation 5.8."""
