@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from panewise.aggregates.base import Aggregate
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import AggregateError, PanewiseError, SqlError
 from panewise.core.scalar import Scalar
@@ -198,6 +199,10 @@ class Aggregator:
         arguments, parameters = self._split(bound)
         self._check_function(AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct"))), place)
         if call.condition is not None:
+            function = resolve(name, parameters, bool(call.args.get("distinct")))
+            if not _ignores_nulls(function, max(len(arguments), 1)):
+                raise self.error(f"FILTER cannot stand behind {name}, which counts nulls too", place,
+                                 "write the condition in WHERE" + f", or {name}(x, true)" * function.needs_order)
             arguments = self._conditional(call, arguments, scope, item)
         return AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct")))
 
@@ -222,7 +227,7 @@ class Aggregator:
 
     def _conditional(self, call: StreamCall, arguments: tuple[Scalar, ...], scope: Scope,
                      item: Item) -> tuple[Scalar, ...]:
-        """``FILTER (WHERE c)``: aggregates ignore nulls, so the argument is null where c does not hold."""
+        """``FILTER (WHERE c)`` of an aggregate that ignores nulls: the argument is null where c does not hold."""
         assert call.condition is not None
         condition = self.expressions.bind(call.condition, scope, item.span)
         values = [a.tree for a in arguments] or [exp.Literal.number(1)]
@@ -276,6 +281,15 @@ def call_text(call: AggregateCall) -> str:
     """
     inside = ", ".join([*(readable(a) for a in call.arguments), *map(str, call.parameters)]) or "*"
     return f"{call.function}({'DISTINCT ' if call.distinct else ''}{inside})"
+
+
+def _ignores_nulls(function: Aggregate, arguments: int) -> bool:
+    """Whether a row of nulls leaves the state as it is; a function that cannot take nulls at all does not."""
+    position = (1,) if function.needs_order else ()
+    try:
+        return bool(function.add(function.init(), *(None,) * arguments, *position) == function.init())
+    except (TypeError, ValueError, ArithmeticError):
+        return False
 
 
 def _marker(call: AggregateCall, wanted: str | None, outputs: _Outputs) -> exp.Expr:

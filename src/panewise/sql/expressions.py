@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 
 from panewise.core.errors import SqlError
@@ -136,16 +134,7 @@ class Expressions:
 
 def column(name: str) -> exp.Expr:
     """A reference to a plan column, quoted where the bare word would be read as something else."""
-    return exp.column(exp.to_identifier(name, quoted=_needs_quotes(name) or None))
-
-
-@lru_cache(maxsize=4096)
-def _needs_quotes(name: str) -> bool:
-    try:
-        tree = sqlglot.parse_one(name, read="spark")
-    except sqlglot.ParseError:
-        return True
-    return not (isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name == name)
+    return Scalar.column(name).tree
 
 
 def to_scalar(tree: exp.Expr) -> Scalar:

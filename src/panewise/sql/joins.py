@@ -22,7 +22,7 @@ from panewise.plan.nodes import (
     TumblingJoin,
 )
 from panewise.sql.expressions import Expressions, conjuncts, to_scalar
-from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
+from panewise.sql.relations import Relation, Scope, Visible
 from panewise.sql.sources import BoundSource
 from panewise.sql.syntax import ExistsQuery, Query, Select, Span, span_of
 from panewise.windows.sliding import SlidingWindow
@@ -51,9 +51,6 @@ class Joined:
 
     relation: Relation
     scope: Scope
-    pending: BoundWindow | None = None
-    """The window of the only source, if an aggregate takes it over."""
-    rest: tuple[Scalar, ...] = ()
 
 
 class JoinBinder:
