@@ -177,6 +177,26 @@ class WindowSpec(ABC):
         return self.kind
 
 
+@dataclass(frozen=True)
+class ByPartition(WindowSpec):
+    """Beside a kind that counts arrivals: each partition counts its own.
+
+    The position of a row in its partition follows from the rows before it, hence forward-context free.
+    """
+
+    context_class: ClassVar[ContextClass] = ContextClass.FCF
+    clock: ClassVar[Clock | None] = Clock.PARTITION_ORDER
+
+    @property
+    def per_partition(self) -> bool:
+        """Every partition progresses by its own arrivals."""
+        return True
+
+    def coordinate(self, rows: Rows) -> Ordinals:
+        """Arrival order inside the partition."""
+        return rows.rank
+
+
 def ids_in_ranges(first: Ordinals, last: Ordinals) -> Ordinals:
     """The union of the ranges ``first[i] <= id < last[i]``, ascending, without a loop over rows.
 

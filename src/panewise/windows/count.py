@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
+from panewise.windows.base import ByPartition, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
 
 
 @dataclass(frozen=True)
@@ -77,25 +77,14 @@ class CountWindow(WindowSpec):
 
 
 @dataclass(frozen=True)
-class PartitionedCountWindow(CountWindow):
+class PartitionedCountWindow(ByPartition, CountWindow):
     """The ``n`` newest rows of each partition; a row expires with its own partition's arrivals only.
 
     >>> PartitionedCountWindow(2).lifetime(Rows.of([1, 2, 3], partition=["a", "b", "a"]))
     (array([1, 1, 2]), array([3, 3, 4]))
     """
 
-    context_class: ClassVar[ContextClass] = ContextClass.FCF
     kind: ClassVar[str] = "partitioned count"
-    clock: ClassVar[Clock | None] = Clock.PARTITION_ORDER
-
-    @property
-    def per_partition(self) -> bool:
-        """Every partition progresses by its own arrivals."""
-        return True
-
-    def coordinate(self, rows: Rows) -> Ordinals:
-        """Admission order inside the partition."""
-        return rows.rank
 
     def describe(self) -> str:
         """As the count window, for each partition."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import Clock, ContextClass, Rows
+from panewise.windows.base import ByPartition, Clock, Rows
 from panewise.windows.sliding import SlidingWindow
 
 
@@ -36,25 +36,13 @@ class RowWindow(SlidingWindow):
 
 
 @dataclass(frozen=True)
-class PartitionedRowWindow(RowWindow):
+class PartitionedRowWindow(ByPartition, RowWindow):
     """A row window per partition; all partitions count from the same origin (equations 5.4 to 5.6, floor: E1).
 
-    A window is a pair of an id and a partition. The positions of a partition are known when a row arrives, from the
-    rows before it, hence forward-context free.
+    A window is a pair of an id and a partition.
 
     >>> PartitionedRowWindow(2, 1).wids(Rows.of([0, 0, 0], partition=["a", "b", "a"]))
     (array([0, 0, 1]), array([2, 2, 3]))
     """
 
-    context_class: ClassVar[ContextClass] = ContextClass.FCF
     kind: ClassVar[str] = "partitioned row"
-    clock: ClassVar[Clock | None] = Clock.PARTITION_ORDER
-
-    @property
-    def per_partition(self) -> bool:
-        """Every partition progresses by its own arrivals."""
-        return True
-
-    def coordinate(self, rows: Rows) -> Ordinals:
-        """Positions inside the partition."""
-        return rows.rank
