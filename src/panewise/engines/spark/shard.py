@@ -108,8 +108,6 @@ class Shard:
         self.meld = Meld(config.inputs, ORDINAL)
         self.late = 0
         self.known: set[int] = set()
-        self.loaded: dict[int, pa.Table] = {}
-        self.changed: set[int] = set()
         if saved is not None:
             self._restore(json.loads(saved))
 
@@ -121,18 +119,26 @@ class Shard:
     # -- one step
 
     def step(self, partials: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
-        """Take in a micro-batch; the results of the windows it closed."""
+        """Take in a micro-batch; the results of the windows it closed.
+
+        Everything is merged in one table first and cut into chunks only to be kept, so a pane that comes and goes
+        within one micro-batch costs nothing in the store.
+        """
         tables = [t.select(self.config.schema.names) for t in partials]
         new = pa.concat_tables(tables) if tables else self.config.schema.empty_table()
         if not self.config.stamped and new.num_rows:
             new = self._judge(new)
-        self._merge(new)
         before = copy.deepcopy(self.bounds)
         reach = self._promise(news)
+        touched = set(np.unique(self._chunks_of(new)).tolist())
+        loaded = {c: self._load(c) for c in sorted((touched & self.known) | self._closing(reach))}
+        state = pa.concat_tables([*loaded.values(), new])
+        if touched:
+            state = combine_partials(state, self.config.partial_keys, self.config.carried, id_name=PANE_ID)
         results = self.config.result_schema.empty_table()
-        if reach is not None:
-            results = self._close(before, reach)
-        self._save()
+        if reach is not None and state.num_rows:
+            results, state = self._close(state, before)
+        self._save(state, touched, {c: t.num_rows for c, t in loaded.items()})
         return results
 
     def _judge(self, new: pa.Table) -> pa.Table:
@@ -162,17 +168,6 @@ class Shard:
         at = new.schema.get_field_index(COUNTS_FROM)
         return new.set_column(at, COUNTS_FROM, pa.array(counts_from)).filter(pa.array(kept))
 
-    def _merge(self, new: pa.Table) -> None:
-        if not new.num_rows:
-            return
-        chunks = new.column(PANE_ID).to_numpy() // self.config.panes_per_chunk
-        for chunk in np.unique(chunks).tolist():
-            mine = new.filter(pa.array(chunks == chunk))
-            whole = pa.concat_tables([self._chunk(chunk), mine])
-            self.loaded[chunk] = combine_partials(whole, self.config.partial_keys, self.config.carried,
-                                                  id_name=PANE_ID)
-            self.changed.add(chunk)
-
     def _promise(self, news: Iterable[Mapping[str, Any]]) -> int | None:
         """Learn what was promised; the largest bound that is new, or nothing."""
         highest: dict[str, int] = {}
@@ -199,16 +194,17 @@ class Shard:
 
     # -- closing windows
 
-    def _close(self, before: BoundTable, reach: int) -> pa.Table:
-        config = self.config
+    def _closing(self, reach: int | None) -> set[int]:
+        """The saved chunks in which a window may end below a new bound."""
+        if reach is None:
+            return set()
         limit = int(self._closed(np.array([reach]))[0])
-        panes_below = limit * config.scheme.per_slide if abs(limit) < 1 << 60 else limit
-        touched = [c for c in sorted(self.known) if c * config.panes_per_chunk < panes_below]
-        if not touched:
-            return config.result_schema.empty_table()
-        state = pa.concat_tables([self._chunk(c) for c in touched])
-        panes = state.column(PANE_ID).to_numpy()
-        first, end = self._windows(panes)
+        panes_below = limit * self.config.scheme.per_slide if abs(limit) < 1 << 60 else limit
+        return {c for c in self.known if c * self.config.panes_per_chunk < panes_below}
+
+    def _close(self, state: pa.Table, before: BoundTable) -> tuple[pa.Table, pa.Table]:
+        """The results of the windows that the new bounds complete, and the panes that open windows still need."""
+        first, end = self._windows(state.column(PANE_ID).to_numpy())
         low = self._closed(self._bounds_of(before, state))
         high = self._closed(self._bounds_of(self.bounds, state))
         counts_from = state.column(COUNTS_FROM).to_numpy()
@@ -216,8 +212,7 @@ class Shard:
         due = start < np.minimum(end, high)
         regular = counts_from <= low  # the windows such a partial misses are closed already
         results = self._results(state, due, regular, start, np.minimum(end, high), before)
-        self._expire(state, touched, end > high, panes)
-        return results
+        return results, state.filter(pa.array(end > high))
 
     def _results(self, state: pa.Table, due: npt.NDArray[np.bool_], regular: npt.NDArray[np.bool_], start: Ordinals,
                  stop: Ordinals, before: BoundTable) -> pa.Table:
@@ -250,21 +245,6 @@ class Shard:
             pa.concat_tables(parts), names, config.aggregates, id_name=WINDOW_ID)
         return finish_partials(table, names, config.aggregates, id_name=WINDOW_ID).cast(config.result_schema)
 
-    def _expire(self, state: pa.Table, touched: list[int], kept: npt.NDArray[np.bool_], panes: Ordinals) -> None:
-        """Forget what no open window needs; a chunk is written again only when something left it."""
-        if kept.all():
-            return
-        chunks = panes // self.config.panes_per_chunk
-        for chunk in touched:
-            mine = chunks == chunk
-            staying = mine & kept
-            if not staying.any():
-                self.loaded[chunk] = self.config.schema.empty_table()
-                self.changed.add(chunk)
-            elif staying.sum() < mine.sum() and (self.bounds.groups or chunk in self.changed):
-                self.loaded[chunk] = state.filter(pa.array(staying))
-                self.changed.add(chunk)
-
     # -- small things
 
     def _windows(self, panes: Ordinals) -> tuple[Ordinals, Ordinals]:
@@ -286,25 +266,31 @@ class Shard:
 
     # -- saving
 
-    def _chunk(self, chunk: int) -> pa.Table:
-        if chunk not in self.loaded:
-            data = self.store.get(chunk) if chunk in self.known else None
-            if data is None:
-                self.loaded[chunk] = self.config.schema.empty_table()
-            else:
-                self.loaded[chunk] = decode_state(data, KIND, VERSION)[1]["panes"].cast(self.config.schema)
-        self.known.add(chunk)
-        return self.loaded[chunk]
+    def _chunks_of(self, table: pa.Table) -> Ordinals:
+        panes: Ordinals = table.column(PANE_ID).to_numpy()
+        return panes // self.config.panes_per_chunk
 
-    def _save(self) -> None:
-        for chunk in sorted(self.changed):
-            table = self.loaded[chunk]
-            if table.num_rows:
-                self.store.put(chunk, encode_state(KIND, VERSION, {}, {"panes": table.combine_chunks()}))
-            else:
-                self.store.remove(chunk)
-                self.known.discard(chunk)
-        self.changed.clear()
+    def _load(self, chunk: int) -> pa.Table:
+        data = self.store.get(chunk)
+        if data is None:
+            return self.config.schema.empty_table()
+        return decode_state(data, KIND, VERSION)[1]["panes"].cast(self.config.schema)
+
+    def _save(self, state: pa.Table, touched: set[int], loaded: Mapping[int, int]) -> None:
+        """Write the chunks that got rows or lost some; ``loaded`` says how many rows each saved one had."""
+        chunks = self._chunks_of(state)
+        order = np.argsort(chunks, kind="stable")
+        numbers, starts, counts = np.unique(chunks[order], return_index=True, return_counts=True)
+        kept = dict(zip(numbers.tolist(), zip(starts.tolist(), counts.tolist(), strict=True), strict=True))
+        for chunk in sorted(loaded.keys() - kept.keys()):
+            self.store.remove(chunk)
+            self.known.discard(chunk)
+        ordered = state.take(pa.array(order))
+        for chunk, (start, count) in kept.items():
+            if chunk in touched or loaded.get(chunk) != count:
+                table = ordered.slice(start, count).combine_chunks()
+                self.store.put(chunk, encode_state(KIND, VERSION, {}, {"panes": table}))
+                self.known.add(chunk)
 
     def saved(self) -> str:
         """The bounds and counters as JSON."""
