@@ -89,6 +89,8 @@ CASES = (
             late="generous"),
     numbers("consistent", "SELECT k, count(*) [RANGE 40, SLIDE 20, WA ts] AS n FROM s GROUP BY k", progress="rows:2",
             late="consistent"),
+    numbers("counts of several columns",
+            "SELECT count(DISTINCT k, v % 2) AS kinds, count(k, v) AS rows FROM s [RANGE 60, SLIDE 20, WA ts]"),
     numbers("a condition inside the window",
             "SELECT k, count(*) AS n FROM s [RANGE 60, SLIDE 20, WA ts WHERE v > 3] GROUP BY k"),
     numbers("sessions", "SELECT k, count(*) [SESSION 25, WA ts] AS n FROM s GROUP BY k"),

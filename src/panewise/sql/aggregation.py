@@ -213,7 +213,7 @@ class Aggregator:
             function = resolve(name, call.parameters, call.distinct)
         except AggregateError as error:
             raise self.error(str(error), place, "change the call") from error
-        most = max(function.arity, 1) if name == "count" else function.arity
+        most = max(function.arity, given) if function.variadic else function.arity
         if not function.arity <= given <= most:
             raise self.error(f"{name} takes {most} column{'s' * (most != 1)}, not {given}", place,
                              f"write {name}({', '.join('abc'[:most])})")
