@@ -18,7 +18,7 @@ MICROSECOND, MILLISECOND, SECOND = 1, 1_000, 1_000_000
 MINUTE, HOUR, DAY, WEEK = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND, 7 * 86_400 * SECOND
 
 TIME_UNITS: dict[str, int] = {
-    **dict.fromkeys(("us", "microsecond", "microseconds"), MICROSECOND),
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), MICROSECOND),
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), MILLISECOND),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), SECOND),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), MINUTE),
@@ -101,8 +101,8 @@ class Quantity:
 def parse_duration(value: str | int | timedelta) -> int:
     """A duration in microseconds; a plain integer already is one.
 
-    >>> parse_duration("1.5 min"), parse_duration("250 ms")
-    (90000000, 250000)
+    >>> parse_duration("1.5 min"), parse_duration("250 ms"), parse_duration("7 µs")
+    (90000000, 250000, 7)
     """
     if isinstance(value, int):
         return value
