@@ -73,6 +73,7 @@ def test_late_rows_can_be_written_counted_or_let_in(bids: Path, tmp_path: Path) 
     assert main([*base, "--late", "side", "--late-out", str(tmp_path / "late.ndjson")]) == 0
     assert [r["v"] for r in lines(tmp_path / "late.ndjson")] == [9]
     assert main([*base, "--late", "generous"]) == 0
+    assert main([*base, "--late-out", str(tmp_path / "late.ndjson")]) == 2, "late rows that are dropped are not kept"
 
 
 def test_the_late_policy_error_stops_and_keeps_what_was_written(
@@ -132,12 +133,14 @@ def test_unreadable_and_missing_files_are_named(tmp_path: Path, capsys: pytest.C
     query = "SELECT count(*) [RANGE 2, SLIDE 1, WA ts] FROM s"
     assert main(["run", query, "--stream", f"s={tmp_path}/none.parquet", "--engine", "embedded"]) == 2
     assert "none.parquet: no such file" in capsys.readouterr().err
-    (tmp_path / "bad.parquet").write_bytes(os.urandom(100))
+    (tmp_path / "bad.parquet").write_bytes(b"\xff" + os.urandom(100))
     assert main(["run", query, "--stream", f"s={tmp_path}/bad.parquet", "--engine", "embedded"]) == 2
     assert "bad.parquet: cannot be read as Parquet" in capsys.readouterr().err
     (tmp_path / "ok.ndjson").write_text('{"ts": 1}\n')
     assert main(["run", query, "--stream", f"s={tmp_path}/ok.ndjson", "--engine", "embedded", "--out", "o.xlsx"]) == 2
     assert "o.xlsx: cannot tell the format" in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "bad.parquet"), "--stream", f"s={tmp_path}/ok.ndjson"]) == 2
+    assert "neither SQL text" in capsys.readouterr().err
 
 
 def test_explain_shows_labels_context_and_engines_and_draws_pictures(
@@ -160,3 +163,11 @@ def test_generate_writes_streams_that_run_reads(tmp_path: Path) -> None:
                  "--stream", f"bids={tmp_path / 'bids'}", "--engine", "embedded", "--late", "error",
                  "--out", str(tmp_path / "o.csv")]) == 0
     assert sum(pcsv.read_csv(tmp_path / "o.csv")["n"].to_pylist()) == 460 * 4
+
+
+def test_generate_streams_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "auction", "--events", "100", "--rate", "10", "--streams", "auctions", "--out", "-"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sum("seller" in line for line in found) == 6
+    assert any("punctuation" in line for line in found)
+    assert main(["generate", "auction", "--events", "100", "--streams", "bids", "persons", "--out", "-"]) == 2

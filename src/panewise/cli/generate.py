@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from panewise.cli.terminal import output
-from panewise.core.errors import SourceError
+from panewise.core.errors import QuantityError, SourceError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import parse_duration
 from panewise.datasets.auction import STREAMS, AuctionSite
 from panewise.datasets.disorder import Item, punctuated
 from panewise.datasets.flights import flights
 from panewise.files.writer import to_ndjson
+from panewise.progress import PUNCTUATION_KEY
 from panewise.progress.punctuation import Punctuation
 
 
@@ -28,7 +31,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         description="Write streams in arrival order. NDJSON carries exact punctuation in line; Parquet carries none.",
     )
     parser.add_argument("what", choices=("auction", "flights"))
-    parser.add_argument("--out", required=True, metavar="DIR", help="directory; one file or folder per stream")
+    parser.add_argument("--out", required=True, metavar="DIR",
+                        help="directory, one file or folder per stream; - streams one as NDJSON to standard output")
     parser.add_argument("--format", choices=("parquet", "ndjson"), default="parquet")
     parser.add_argument("--events", type=int, default=1_000_000, help="auction: persons, auctions and bids together")
     parser.add_argument("--streams", nargs="+", choices=STREAMS, default=["bids"], help="auction: which streams")
@@ -52,6 +56,12 @@ def command(options: argparse.Namespace) -> int:
         site = AuctionSite(options.events, options.rate, options.keys, options.skew, options.disorder,
                            options.max_delay, seed=options.seed)
         tables = {name: site.stream(name) for name in options.streams}
+    if options.out == "-":
+        if len(tables) > 1:
+            raise QuantityError("standard output takes one stream: name it with --streams")
+        for table in tables.values():
+            _write_lines(sys.stdout, punctuated(table, "ts", every=parse_duration(options.punctuate)))
+        return 0
     for name, table in tables.items():
         path = write_stream(table, out, name, options.format, every=parse_duration(options.punctuate),
                             files=options.files)
@@ -66,7 +76,7 @@ def write_stream(table: pa.Table, out: Path, name: str, form: str, *, every: int
         if files <= 1:
             out.mkdir(parents=True, exist_ok=True)
             path = out / f"{name}.{suffix}"
-            _write(table, path, every, iter(punctuated(table, "ts", every=every)))
+            _write_part(table, path, punctuated(table, "ts", every=every))
             return path
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,10 +84,7 @@ def write_stream(table: pa.Table, out: Path, name: str, form: str, *, every: int
         items = list(punctuated(table, "ts", every=every)) if form == "ndjson" else []
         for i in range(files):
             part = folder / f"part-{i:04d}.{suffix}"
-            if form == "parquet":
-                pq.write_table(table.slice(i * size, size), part)
-            else:
-                _write(table, part, every, _cut(items, i * size, (i + 1) * size))
+            _write_part(table.slice(i * size, size), part, _cut(items, i * size, (i + 1) * size))
         return folder
     except OSError as error:
         raise SourceError(f"{out}: cannot be written: {error.strerror or error}") from error
@@ -97,15 +104,19 @@ def _cut(items: list[Item], start: int, end: int) -> Iterable[Item]:
         at += item.num_rows
 
 
-def _write(table: pa.Table, path: Path, every: int, items: Iterable[Item]) -> None:
+def _write_part(rows: pa.Table, path: Path, items: Iterable[Item]) -> None:
+    """One file: the rows as Parquet, or the items, which are the same rows with punctuation, as NDJSON."""
     if path.suffix == ".parquet":
-        pq.write_table(table, path)
+        pq.write_table(rows, path)
         return
     with path.open("w", encoding="utf-8") as file:
-        for item in items:
-            if isinstance(item, Punctuation):
-                bound = item.bound("ts")
-                assert bound is not None
-                file.write(json.dumps({"punctuation": {"ts": OrdinalKind.TIMESTAMP.text(bound)}}) + "\n")
-            else:
-                file.write(to_ndjson(pa.Table.from_batches([item])))
+        _write_lines(file, items)
+
+
+def _write_lines(file: TextIO, items: Iterable[Item]) -> None:
+    for item in items:
+        if isinstance(item, Punctuation):
+            promise = item.to_json("ts", OrdinalKind.TIMESTAMP)
+            file.write(json.dumps({PUNCTUATION_KEY: promise}) + "\n")
+        else:
+            file.write(to_ndjson(pa.Table.from_batches([item])))

@@ -76,7 +76,7 @@ def draw(scene: Scene, results: pa.Table, path: Path, *, start: int, end: int, v
     for name in sorted(pc.unique(chosen.column(group)).to_pylist()):
         rows = chosen.filter(pc.equal(chosen.column(group), name))
         windows.plot(rows.column("end").to_pylist(), rows.column(value).to_pylist(), label=name, lw=1.4)
-    windows.set(xlabel="end of the window", ylabel=value.replace("_", " "))
+    windows.set(xlabel="end of the window", ylabel=f"{value.replace('_', ' ')} (minutes)")
     windows.legend(frameon=False)
     for axis in (stream, windows):
         axis.xaxis.set_major_formatter(formatter(axis.xaxis.get_major_locator()))

@@ -50,7 +50,7 @@ def query_text(argument: str) -> str:
     if looks_like_a_file:
         try:
             return Path(argument).read_text(encoding="utf-8")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise SourceError(f"{argument}: neither SQL text (it starts with SELECT) nor a readable file") from error
     return argument
 
@@ -74,7 +74,7 @@ def show(value: Any) -> str:
     if value is None:
         return "·"
     if isinstance(value, dict) and set(value) == {"start", "end"}:
-        return f"{show(value['start'])} – {show(value['end'])}"
+        return _span(value["start"], value["end"])
     if isinstance(value, dict):
         return ", ".join(show(v) for v in value.values())
     if isinstance(value, list):
@@ -86,6 +86,21 @@ def show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     return str(value)
+
+
+def _span(start: Any, end: Any) -> str:
+    """A window as short as it is clear.
+
+    >>> _span(datetime(2026, 1, 1, 9), datetime(2026, 1, 1, 10, 30)), _span(3, 9)
+    ('2026-01-01 09:00 – 10:30', '3 – 9')
+    """
+    first, last = show(start), show(end)
+    if isinstance(start, datetime) and isinstance(end, datetime):
+        if first.endswith(":00") and last.endswith(":00"):
+            first, last = first[:-3], last[:-3]
+        if first[:10] == last[:10]:
+            last = last[11:]
+    return f"{first} – {last}"
 
 
 def result_table(rows: pa.Table, *, limit: int, title: str = "") -> Table:
