@@ -242,6 +242,16 @@ def test_a_batch_whose_expression_fails_leaves_the_query_as_it_was() -> None:
     assert query.status()["rows"] == 2
 
 
+def test_a_batch_that_fails_on_one_way_of_a_union_is_counted_on_none() -> None:
+    s = source()
+    twice = Project(s, (*columns("ts"), NamedScalar("g", Scalar.parse("g * 2"))))
+    query = EmbeddedQuery(aggregate(Union((Project(s, columns("ts", "g")), twice)), keys=(),
+                                    calls=(call("far", "max", "g * 4611686018427387904"), call("n", "count"))))
+    with pytest.raises(SchemaError, match="cannot compute"):
+        query.push("s", [GOOD | {"g": 1}])
+    assert query.finish().num_rows == 0
+
+
 def test_a_window_on_two_columns_of_one_stream_is_refused() -> None:
     s = source()
     both = Union((Project(s, columns("ts", "k")), Project(s, (NamedScalar("ts", Scalar.column("g")), *columns("k")))))

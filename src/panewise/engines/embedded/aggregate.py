@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,16 @@ ATTRIBUTE = "<window>"
 Mask = npt.NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What the kernel takes of some rows."""
+
+    values: Ordinals
+    keys: pa.Table
+    arguments: list[list[pa.Array]]
+    bounds: Ordinals | None
+
+
 class WindowStage:
     """Evaluates keys and arguments, feeds the kernel, and gives results the columns a user sees."""
 
@@ -49,8 +60,8 @@ class WindowStage:
         self.types = types
         self.kernel = WidKernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late)
 
-    def process(self, chunk: Chunk, *, guarded: bool) -> Mask:
-        """Count a chunk; which of its rows are late.
+    def prepare(self, chunk: Chunk, *, guarded: bool) -> Prepared:
+        """Compute and check everything of a chunk that can be refused; nothing is counted yet.
 
         ``guarded`` says whether the bounds are on the windowing attribute. A computed attribute has no bounds: nothing
         is late, and its windows close when the input ends.
@@ -63,7 +74,11 @@ class WindowStage:
         keys = pa.table(columns[: len(self.node.keys)], schema=self.kernel.keys) if self.node.keys else pa.table({})
         arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
-        return self.kernel.process(values, keys, arguments, bounds=chunk.bounds if guarded else None)
+        return Prepared(values, keys, arguments, chunk.bounds if guarded else None)
+
+    def count(self, rows: Prepared) -> Mask:
+        """Count rows; which of them are late."""
+        return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=rows.bounds)
 
     def _typed(self, column: pa.Array, expected: pa.DataType, scalar: Scalar) -> pa.Array:
         if column.type == expected:

@@ -98,9 +98,10 @@ class EmbeddedQuery:
         try:
             chunk, promises = source.take(table, self._arrived)
             late = np.zeros(table.num_rows, np.bool_)
-            for path, seen in [(path, path.process(chunk)) for path in self._paths(stream)]:
-                missed = self._running.process(seen, guarded=path.attribute is not None)
-                late[seen.rows[missed] - int(chunk.rows[0])] = True
+            arriving = [(path, path.process(chunk)) for path in self._paths(stream)]
+            ready = [(seen, self._running.prepare(seen, guarded=path.attribute is not None)) for path, seen in arriving]
+            for seen, rows in ready:
+                late[seen.rows[self._running.count(rows)] - int(chunk.rows[0])] = True
         except Exception:
             source.generator.restore(saved)
             raise
