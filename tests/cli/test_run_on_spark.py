@@ -49,6 +49,13 @@ def test_plain_parquet_is_a_batch_job_with_the_same_rows(tmp_path: Path) -> None
     assert run(QUERY, stream, tmp_path / "s.ndjson") == expected
 
 
+def test_text_ordered_by_an_integer_of_any_name_is_a_batch_job_too(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("k,t,v\na,-7,1\nb,3,2\na,4,5\n")
+    query = "SELECT k, sum(v) [RANGE 10, SLIDE 10, WA t] AS total FROM s GROUP BY k"
+    found = run(query, f"s={tmp_path / 's.csv'}", tmp_path / "o.ndjson")
+    assert {(r["k"], r["window"]["start"], r["total"]) for r in found} == {("a", -10, 1), ("b", 0, 2), ("a", 0, 5)}
+
+
 def test_late_rows_come_out_beside_the_results(bids: Path, tmp_path: Path) -> None:
     options = ["--progress", "late:1s", "--late", "side", "--late-out"]
     found = run(QUERY, f"bids={bids}", tmp_path / "s.ndjson", *options, str(tmp_path / "late-s.ndjson"))

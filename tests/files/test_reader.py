@@ -113,6 +113,13 @@ def test_missing_paths_mixed_directories_and_missing_columns_are_refused(tmp_pat
         FileStream.open(tmp_path)
 
 
+def test_a_column_that_differs_in_type_between_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ts,v\n1,1\n")
+    (tmp_path / "b.csv").write_text("ts,v\n2,x\n")
+    with pytest.raises(SourceError, match="incompatible types"):
+        FileStream.open(tmp_path)
+
+
 def test_dates_in_text_are_dates_and_times_are_times(tmp_path: Path) -> None:
     lines(tmp_path / "a.ndjson", '{"d": "2026-01-01", "t": "2026-01-01T00:00:00Z"}', '{"d": null, "t": null}')
     lines(tmp_path / "a.csv", "d,t", "2026-01-01,2026-01-01T00:00:00Z")

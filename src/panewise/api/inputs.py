@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from panewise.core.errors import SchemaError
-from panewise.core.schema import Catalog, SourceSchema
+from panewise.core.schema import SourceSchema
 from panewise.files.reader import FileStream, Item
 from panewise.files.types import normal_schema, normalise
 from panewise.progress.punctuation import Punctuation
@@ -50,8 +50,13 @@ class MemoryStream:
         tables = [run for run in runs if isinstance(run, pa.Table)]
         if not rows and not tables:
             raise SchemaError("the stream has no row to learn its columns from: give an Arrow table with a schema")
-        found = [pa.Table.from_pylist(rows).schema] if rows else []
-        arrow = normal_schema(pa.unify_schemas(found + [t.schema for t in tables], promote_options="permissive"))
+        names = dict.fromkeys(name for row in rows for name in row)  # not every row needs to name every column
+        try:
+            of_rows = pa.schema([pa.field(n, pa.array([row.get(n) for row in rows]).type) for n in names])
+            schemas = [of_rows, *(t.schema for t in tables)]
+            arrow = normal_schema(pa.unify_schemas(schemas, promote_options="permissive"))
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise SchemaError(f"a column of the stream has values of different types: {error}") from error
         parts: list[Item] = []
         for run in runs:
             if isinstance(run, Punctuation):
@@ -101,16 +106,11 @@ def local_stream(value: Any, *, time: str | None = None) -> LocalStream:
     )
 
 
-def catalog_of(streams: Mapping[str, LocalStream]) -> Catalog:
-    """The schemas by name."""
-    return Catalog({name: stream.schema for name, stream in streams.items()})
-
-
 def timeline_of(streams: Mapping[str, LocalStream], attribute: str | None = None) -> Timeline:
     """Everything as single arrivals, one stream after the other, for the oracle."""
     arrivals: Timeline = []
     for name, stream in streams.items():
-        for item in stream.items(attribute=_known(stream, attribute)):
+        for item in stream.items(attribute=ordered_by(stream, attribute)):
             if isinstance(item, Punctuation):
                 arrivals.append(Arrival(name, item))
             else:
@@ -118,5 +118,6 @@ def timeline_of(streams: Mapping[str, LocalStream], attribute: str | None = None
     return arrivals
 
 
-def _known(stream: LocalStream, attribute: str | None) -> str | None:
-    return attribute if attribute is not None and attribute in stream.schema.columns else None
+def ordered_by(stream: LocalStream, attribute: str | None) -> str | None:
+    """The column whose bounds a stream's punctuation gives: the windowing attribute if it has it, else its time."""
+    return attribute if attribute in stream.schema.columns else stream.schema.time

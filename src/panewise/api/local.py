@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from panewise.api.inputs import LocalStream, timeline_of
+from panewise.api.inputs import LocalStream, ordered_by, timeline_of
 from panewise.api.results import Results
 from panewise.engines.embedded import EmbeddedQuery, run_embedded
 from panewise.engines.oracle import Oracle, run_oracle
@@ -44,7 +44,7 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
         return _on_oracle(plan, streams, late, progress)
     query = EmbeddedQuery(plan, late=late, progress=progress)
     attribute = windowing_attribute(plan)
-    inputs = {n: _watched(n, streams[n].items(attribute=_of(streams[n], attribute)), on_item)
+    inputs = {n: _watched(n, streams[n].items(attribute=ordered_by(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}
     tables = run_embedded(plan, inputs, query=query, checkpoint=checkpoint, keep_results=True)
     empty = EmbeddedQuery(plan, late=late, progress=progress).finish()
@@ -57,10 +57,6 @@ def windowing_attribute(plan: Node) -> str | None:
         if isinstance(node, WindowAggregate):
             return node.window.attribute
     return None
-
-
-def _of(stream: LocalStream, attribute: str | None) -> str | None:
-    return attribute if attribute in stream.schema.columns else None
 
 
 def _watched(name: str, items: Iterator[Item], on_item: OnItem | None) -> Iterator[Item]:

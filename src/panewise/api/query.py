@@ -38,8 +38,6 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     """
     if any(is_dataframe(stream) for stream in streams.values()):
         return _on_spark(text, engine, params, late, progress, time, streams)
-    if engine == "spark":
-        raise PlanError("engine='spark' needs DataFrames: read the data with Spark, or leave the engine to panewise")
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
     return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress)
@@ -48,6 +46,8 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
 def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
              progress: str | Mapping[str, str] = "source") -> Any:
     """A plan over local streams on an engine without a JVM."""
+    if engine == "spark":
+        raise PlanError("engine='spark' needs DataFrames: read the data with Spark, or leave the engine to panewise")
     if engine not in ENGINES:
         raise PlanError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
     return run_local(plan, streams, engine=engine, late=late, progress=progress).collect()
@@ -91,6 +91,12 @@ def spark_session(master: str = "local[*]", **conf: Any) -> SparkSession:
     return session(master, **conf)
 
 
+def check_spark(engine: str | None) -> None:
+    """Refuse another engine for DataFrames."""
+    if engine not in {None, "spark"}:
+        raise PlanError(f"DataFrames run on Spark; engine={engine!r} takes paths, tables or rows")
+
+
 def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSchema]:
     if any(is_dataframe(stream) for stream in streams.values()):
         from panewise.engines.spark import source_schema
@@ -101,8 +107,7 @@ def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSc
 
 def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
               progress: str | Mapping[str, str], time: str | None, streams: Mapping[str, Any]) -> Any:
-    if engine not in {None, "spark"}:
-        raise PlanError(f"DataFrames run on Spark; engine={engine!r} takes paths, tables or rows")
+    check_spark(engine)
     others = [name for name, stream in streams.items() if not is_dataframe(stream)]
     if others:
         raise PlanError(f"{others[0]!r} is no DataFrame but other streams are: give all of one kind")

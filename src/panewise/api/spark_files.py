@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from panewise.api.inputs import ordered_by
 from panewise.api.local import LocalRun, windowing_attribute
 from panewise.core.errors import CheckpointError
 from panewise.engines.spark.engine import run_batch, run_streaming
@@ -32,7 +33,7 @@ from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.files.formats import Format
 from panewise.files.parts import NumberedParts
 from panewise.files.reader import FileStream
-from panewise.plan.nodes import Node
+from panewise.plan.nodes import Node, Source
 from panewise.progress.late import LatePolicy
 
 POLL_SECONDS = 0.2
@@ -57,7 +58,7 @@ def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "l
     It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
     data, or late rows to be treated in a special way.
     """
-    used = {node.name for node in plan.walk() if hasattr(node, "name") and node.name in streams}
+    used = {node.name for node in plan.walk() if isinstance(node, Source)}
     streams = {name: stream for name, stream in streams.items() if name in used}
     settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS}
     spark = session(master, **settings)
@@ -71,8 +72,9 @@ def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "l
 
 
 def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], watch: Watcher | None) -> LocalRun:
-    frames = {name: _frame(spark, stream) for name, stream in streams.items()}
+    attribute = windowing_attribute(plan)
     with plain_errors():
+        frames = {name: _frame(spark, stream, attribute) for name, stream in streams.items()}
         results = run_batch(plan, frames)
 
     def tables() -> Iterator[pa.Table]:
@@ -85,10 +87,10 @@ def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], w
     return LocalRun(tables(), lambda: (None, {"rows": sum(s.count_rows() for s in streams.values())}), empty)
 
 
-def _frame(spark: SparkSession, stream: FileStream) -> DataFrame:
+def _frame(spark: SparkSession, stream: FileStream, attribute: str | None) -> DataFrame:
     """Parquet by Spark's own reader; text by ours, which refuses what does not fit instead of making it null."""
     if stream.format is not Format.PARQUET:
-        return read_batch(spark, stream.path, time=stream.schema.time)
+        return read_batch(spark, stream.path, time=ordered_by(stream, attribute))
     frame = spark.read.parquet(*(str(f.absolute()) for f in stream.files))
     return frame.select(*(F.col(f"`{f.name}`").cast(spark_type(f.type)).alias(f.name) for f in stream.arrow))
 
@@ -102,19 +104,19 @@ def _empty(frame: DataFrame) -> pa.Table:
 
 def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], late: str, progress: str,
             checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None) -> LocalRun:
-    passing = checkpoint is None
-    home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
-    _mark(home, plan, late, progress)
-    parts = NumberedParts(home / "results")
     attribute = windowing_attribute(plan)
     with plain_errors():
         frames = {
-            name: read_stream(spark, s.path, time=attribute if attribute in s.schema.columns else s.schema.time,
-                              progress=progress, rows_per_batch=rows_per_batch)
+            name: read_stream(spark, s.path, time=ordered_by(s, attribute), progress=progress,
+                              rows_per_batch=rows_per_batch)
             for name, s in streams.items()
         }
         results = run_streaming(plan, frames, late=late)
     schema = spark.createDataFrame([], results.schema).toArrow().schema
+    passing = checkpoint is None
+    home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
+    _mark(home, plan, late, progress)
+    parts = NumberedParts(home / "results")
     told: dict[str, Any] = {"rows": 0, "late": 0}
     late_rows: list[dict[str, Any]] = []
 

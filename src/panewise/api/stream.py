@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from panewise.api.inputs import is_dataframe, local_stream
-from panewise.api.query import plan_of, run_plan
+from panewise.api.query import check_spark, plan_of, run_plan
 from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
@@ -102,6 +102,7 @@ class Stream:
         if is_dataframe(self.source):
             from panewise.engines.spark import run
 
+            check_spark(self.engine)
             return run(plan, {NAME: self.source}, late=self.late, progress=self.progress)
         streams: Mapping[str, Any] = {NAME: self.source}
         return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress)

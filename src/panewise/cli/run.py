@@ -54,6 +54,8 @@ def command(options: argparse.Namespace) -> int:
     for path in (options.out, options.late_out):
         if path is not None:
             format_of(Path(path))
+    if options.late_out is not None and options.late != LatePolicy.SIDE.value:
+        raise PlanError(f"--late-out writes late rows, which --late {options.late} does not keep: add --late side")
     times = unique(options.time, "the time column of")
     paths = unique(options.stream, "stream")
     streams = {name: FileStream.open(path, time=times.get(name)) for name, path in paths.items()}
@@ -68,7 +70,7 @@ def command(options: argparse.Namespace) -> int:
 
             watch.say("starting Spark")
             run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
-                               checkpoint=options.checkpoint, watch=watch)
+                            checkpoint=options.checkpoint, watch=watch)
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item)

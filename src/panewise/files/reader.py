@@ -138,9 +138,12 @@ def _schema(files: list[Path], kind: Format) -> pa.Schema:
             return pq.read_schema(first)
         if kind is Format.NDJSON:
             return ndjson.infer_schema(files)
-        found = [pcsv.open_csv(f, read_options=pcsv.ReadOptions(block_size=16 << 20)).schema for f in files]
+        found = []
+        for path in files:
+            with pcsv.open_csv(path, read_options=pcsv.ReadOptions(block_size=16 << 20)) as reader:
+                found.append(reader.schema)
         return pa.unify_schemas(found, promote_options="permissive")
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"{first}: cannot be read as {kind.value}: {error}") from error
