@@ -16,18 +16,33 @@ import pyarrow as pa
 from panewise.aggregates.registry import resolve
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.fragment import ORDINAL
-from panewise.engines.spark.host import _BlobStore
 from panewise.engines.spark.lineage import Origin
 from panewise.engines.spark.paired import PaneScheme
-from panewise.engines.spark.partial_stage import SHARD, PartialStage
+from panewise.engines.spark.partial_stage import PartialStage
 from panewise.engines.spark.shard import Shard, ShardConfig
-from panewise.engines.spark.sharding import shard_labels
+from panewise.engines.spark.sharding import SHARD, shard_labels
 from panewise.engines.spark.sources import Place, StreamOptions, Walker
 from panewise.kernels.partials import bind
 from panewise.kernels.state_file import table_from_bytes
 from panewise.progress.late import LatePolicy
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import SCHEMA, source, write_ndjson
+
+
+class Chunks:
+    """What Spark's state store does, in memory."""
+
+    def __init__(self) -> None:
+        self.saved: dict[int, bytes] = {}
+
+    def get(self, chunk: int) -> bytes | None:
+        return self.saved.get(chunk)
+
+    def put(self, chunk: int, data: bytes) -> None:
+        self.saved[chunk] = data
+
+    def remove(self, chunk: int) -> None:
+        self.saved.pop(chunk, None)
 
 
 def run_in_process(folder: Path, files: Sequence[Sequence[dict[str, Any]]], window: SlidingWindow, *,
@@ -37,7 +52,8 @@ def run_in_process(folder: Path, files: Sequence[Sequence[dict[str, Any]]], wind
     options = StreamOptions(str(write_ndjson(folder, files)), "t", progress, True, rows_per_batch)
     walker, labels = Walker(options), shard_labels(shards if keys else 1)
     stage, config = _operator(window, LatePolicy.parse(policy), labels, keys)
-    states: dict[int, tuple[str | None, bytes | None]] = dict.fromkeys(labels, (None, None))
+    states: dict[int, str | None] = dict.fromkeys(labels)
+    stores = {label: Chunks() for label in labels}
     place, found, late = Place(), [], 0
     kept: list[int] = []
     while True:
@@ -49,17 +65,16 @@ def run_in_process(folder: Path, files: Sequence[Sequence[dict[str, Any]]], wind
         messages = [m for span in spans for m in _messages(walker, span, stage, keys, labels)]
         for label in labels:
             mine = [m for m in messages if m["shard"] == label]
-            text, blob = states[label]
-            store = _BlobStore(blob)
-            shard = Shard(config, store, text)
+            shard = Shard(config, stores[label], states[label])
             before = shard.late
             results = shard.step([table_from_bytes(m["payload"]) for m in mine if m["payload"]],
                                  [json.loads(m["control"]) for m in mine if m["control"]])
             late += shard.late - before
-            states[label] = shard.saved(), store.blob()
+            states[label] = shard.saved()
+            assert set(stores[label].saved) == shard.known
             found += [_row(r, window, config.keys.names) for r in results.to_pylist()]
         place = end
-        kept.append(sum(len(json.loads(text)["chunks"]) for text, _ in states.values() if text))
+        kept.append(sum(len(store.saved) for store in stores.values()))
     return Counter(found), late, kept
 
 

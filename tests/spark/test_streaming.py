@@ -17,17 +17,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from panewise.core.errors import CheckpointError, LateRowError, UnsupportedError
+from panewise.core.errors import CheckpointError, LateRowError, SchemaError, UnsupportedError
 from panewise.engines.spark.engine import explain_strategy, run_streaming
 from panewise.engines.spark.failures import translate
-from panewise.engines.spark.fragment import take_apart
-from panewise.engines.spark.host import protobuf_available
 from panewise.engines.spark.progress import punctuated, split_late
 from panewise.engines.spark.sources import read_batch, read_stream
-from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.plan.nodes import Union
-from panewise.progress.late import LatePolicy
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import judged, plan, rows_of, run_to_end, source, with_missed, write_ndjson
 
@@ -82,17 +78,6 @@ def test_a_query_that_stopped_in_the_middle_goes_on_from_its_checkpoint(spark: S
     assert before
     assert after
     assert rows_of([*before, *after]) == with_missed(kept, WINDOW)
-
-
-@pytest.mark.skipif(not protobuf_available(), reason="transformWithState needs the package protobuf")
-@pytest.mark.parametrize("chunked", [True, False])
-def test_state_by_chunk_and_whole_state_give_the_same(spark: SparkSession, tmp_path: Path, chunked: bool) -> None:
-    items = disordered(7)
-    stream = read_stream(spark, write_ndjson(tmp_path / "in", halves(items)), time="t", rows_per_batch=70)
-    results = streaming(take_apart(plan(WINDOW), {"s": stream}), late=LatePolicy.GENEROUS, progress="source", shards=2,
-                        chunked=chunked)
-    found, _ = run_to_end(results, tmp_path / "checkpoint")
-    assert rows_of(found) == with_missed(judged(items, WINDOW, "generous")[0], WINDOW)
 
 
 def test_a_checkpoint_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -170,6 +155,25 @@ def test_the_bound_can_follow_the_largest_value_of_a_dataframe(spark: SparkSessi
     found, late = run_to_end(results, tmp_path / "checkpoint")
     assert rows_of(found) == {("a", 0, 10, 2, 3, 2.0): 1, ("b", 10, 20, 1, 2, 2.0): 1}
     assert late == 1
+
+
+def test_a_union_follows_its_slowest_input(spark: SparkSession, tmp_path: Path) -> None:
+    ahead = write_ndjson(tmp_path / "s", [[{"k": "a", "t": 95, "v": 1}], [{"k": "a", "t": 99, "v": 1}]])
+    behind = write_ndjson(tmp_path / "r", [[{"k": "a", "t": 5, "v": 2}], [{"k": "a", "t": 12, "v": 3}]])
+    frames = {}
+    for name, folder in (("s", ahead), ("r", behind)):
+        for number in range(2):
+            os.utime(folder / f"{number:04d}.ndjson", (1000 + number, 1000 + number))
+        frames[name] = (spark.readStream.schema("k string, t bigint, v bigint")
+                        .option("maxFilesPerTrigger", 1).json(str(folder)))
+    sources = (source(), source(name="r"))
+    results = run_streaming(plan(SlidingWindow(10, 10), below=Union(sources)), frames, progress="ordered", shards=1)
+    found, late = run_to_end(results, tmp_path / "checkpoint")
+    assert rows_of(found) == {("a", 0, 10, 1, 2, 2.0): 1}
+    assert late == 0, "12 comes after 95, but from another input"
+    with pytest.raises(SchemaError, match="no column 'nothing'"):
+        run_streaming(plan(WINDOW), {"s": frames["s"]}, progress="column:nothing")
+    assert run_streaming(plan(WINDOW), {"s": frames["s"]}, progress="column:V").isStreaming, "names in any case"
 
 
 def test_batch_over_stamped_files_leaves_the_same_rows_out(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from panewise.aggregates.count import Count
 from panewise.aggregates.registry import resolve
 from panewise.engines.spark.fragment import Fragment
+from panewise.engines.spark.wire import POSITION
 from panewise.kernels.partials import BoundAggregate, bind
 
 ROWS = BoundAggregate("__pw_rows", Count(), ())
@@ -18,3 +21,9 @@ def bound_aggregates(fragment: Fragment) -> list[BoundAggregate]:
     for (_, function), inputs in zip(calls, types, strict=True):
         function.check_inputs(inputs)
     return bind(calls, types)
+
+
+def argument_columns(fragment: Fragment, aggregates: Sequence[BoundAggregate]) -> tuple[tuple[str, ...], ...]:
+    """The argument columns of each aggregate, with the arrival position last for functions that need it."""
+    return tuple((*fragment.arguments(i), *([POSITION] if a.function.needs_order else ()))
+                 for i, a in enumerate(aggregates))

@@ -12,6 +12,7 @@ from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.relation import data_columns
+from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.types import arrow_type
 from panewise.plan.nodes import Node
@@ -65,11 +66,6 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
     return streaming(fragment, late=LatePolicy.parse(late), progress=progress,
                      shards=shards or default_shards(fragment.below))
-
-
-def default_shards(frame: DataFrame) -> int:
-    """As many shards as Spark has shuffle partitions."""
-    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
 def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:

@@ -88,7 +88,7 @@ class Fragment:
         """The type of a window's start and end."""
         if self.clause.ordinal is OrdinalKind.INTEGER:
             return T.LongType()
-        return _field(self.below, self.clause.attribute).dataType
+        return field_of(self.below, self.clause.attribute).dataType
 
     @cached_property
     def rows(self) -> DataFrame:
@@ -117,9 +117,9 @@ class Fragment:
         return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
 
     @cached_property
-    def key_types(self) -> list[pa.DataType]:
-        """Arrow types of the keys."""
-        return [arrow_type(self.rows.schema[name].dataType) for name in self.keys]
+    def key_schema(self) -> pa.Schema:
+        """The keys in Arrow types."""
+        return pa.schema([pa.field(name, arrow_type(self.rows.schema[name].dataType)) for name in self.keys])
 
     def argument_types(self, index: int) -> tuple[pa.DataType, ...]:
         """Arrow types of one aggregate's arguments."""
@@ -199,7 +199,7 @@ def _check_window(clause: WindowClause) -> None:
 
 
 def _check_attribute(frame: DataFrame, clause: WindowClause) -> None:
-    field = _field(frame, clause.attribute)
+    field = field_of(frame, clause.attribute)
     fits = {
         OrdinalKind.TIMESTAMP: isinstance(field.dataType, T.TimestampType | T.TimestampNTZType),
         OrdinalKind.DATE: isinstance(field.dataType, T.DateType),
@@ -214,7 +214,8 @@ def _check_attribute(frame: DataFrame, clause: WindowClause) -> None:
                           "use a timestamp, date or integer column, or cast it")
 
 
-def _field(frame: DataFrame, name: str) -> T.StructField:
+def field_of(frame: DataFrame, name: str) -> T.StructField:
+    """A column of a DataFrame; its name in any case, as Spark has it."""
     for field in frame.schema.fields:
         if field.name.lower() == name.lower():
             return field

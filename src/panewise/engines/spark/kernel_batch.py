@@ -11,23 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from panewise.engines.spark.calls import bound_aggregates
+from panewise.engines.spark.calls import argument_columns, bound_aggregates
 from panewise.engines.spark.fragment import ORDINAL, Fragment, result_field
 from panewise.engines.spark.paired import PaneScheme
+from panewise.engines.spark.partial_stage import COMPACT_ROWS, flat
 from panewise.engines.spark.relation import quoted
-from panewise.engines.spark.sharding import shard_labels
+from panewise.engines.spark.sharding import SHARD, default_shards, shard_labels, with_shard
 from panewise.engines.spark.wire import POSITION
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, roll_up, window_range
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.state_file import table_bytes, table_from_bytes
 
-SHARD = "__pw_shard"
 MESSAGE = pa.schema([pa.field("shard", pa.int32()), pa.field("payload", pa.binary())])
-COMPACT_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class PaneKernel:
             first, end = self.scheme.window.wids_of(values)
             if not (counted := first < end).all():
                 table, values = table.filter(pa.array(counted)), values[counted]
-            arguments = [[_flat(table.column(n)) for n in columns] for columns in self.arguments]
+            arguments = [[flat(table.column(n)) for n in columns] for columns in self.arguments]
             made.append(partial_table(self.scheme.ids(values), table.select(names), arguments, self.aggregates,
                                       id_name=PANE_ID))
             pending += made[-1].num_rows
@@ -88,18 +87,13 @@ class PaneKernel:
 def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
     """The results of a fragment, computed by kernels."""
     aggregates = tuple(bound_aggregates(fragment))
-    keys = pa.schema([pa.field(n, t) for n, t in zip(fragment.keys, fragment.key_types, strict=True)])
-    arguments = tuple((*fragment.arguments(i), *([POSITION] if a.function.needs_order else ()))
-                      for i, a in enumerate(aggregates))
-    kernel = PaneKernel(fragment.scheme, keys, aggregates, arguments)
+    arguments = argument_columns(fragment, aggregates)
+    kernel = PaneKernel(fragment.scheme, fragment.key_schema, aggregates, arguments)
     if POSITION not in rows.columns:
         rows = rows.withColumn(POSITION, F.monotonically_increasing_id())
-    count = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1) if fragment.keys else 1
-    labels = shard_labels(count)
-    names = [_plain_zero(rows, k) for k in fragment.keys]
-    choice = F.pmod(F.xxhash64(*names), F.lit(count)).cast("int") + F.lit(1) if names else F.lit(1)
     wanted = dict.fromkeys([ORDINAL, *fragment.keys, *(n for columns in arguments for n in columns)])
-    prepared = rows.select(*map(quoted, wanted), F.element_at(F.array(*map(F.lit, labels)), choice).alias(SHARD))
+    labels = shard_labels(default_shards(rows) if fragment.keys else 1)
+    prepared = with_shard(rows.select(*map(quoted, wanted)), fragment.keys, labels)
     messages = prepared.mapInArrow(kernel.partials, "shard int, payload binary")
     schema = T.StructType([result_field(f.name, f.type) for f in kernel.result_schema])
 
@@ -109,12 +103,3 @@ def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
     results = messages.groupBy("shard").applyInArrow(windows, schema)
     found = {a.name: quoted(a.name) for a in fragment.aggregates}
     return fragment.windowed(results, quoted(WINDOW_ID), found)
-
-
-def _plain_zero(rows: DataFrame, key: str) -> Column:
-    fraction = isinstance(rows.schema[key].dataType, T.FloatType | T.DoubleType)
-    return quoted(key) + F.lit(0.0) if fraction else quoted(key)
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -7,7 +7,7 @@ table as bytes, so that every type survives), and one for each shard with what t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.lineage import SINGLE, Origin
 from panewise.engines.spark.paired import PaneScheme
+from panewise.engines.spark.sharding import SHARD
 from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
 from panewise.kernels.panes import PANE_ID
 from panewise.kernels.partials import BoundAggregate, combine_partials, partial_table
@@ -28,7 +29,6 @@ from panewise.progress.late import LatePolicy, decide
 from panewise.progress.notation import pattern_to_state
 from panewise.progress.watermarks import NO_BOUND
 
-SHARD = "__pw_shard"
 COUNTS_FROM = "__pw_from"
 """The first window a partial counts in; late rows under the policy *generous* miss the windows before it."""
 RAW = "__pw_raw"
@@ -124,7 +124,7 @@ class _Task:
             table, values, counts_from = table.filter(pa.array(counted)), values[counted], counts_from[counted]
         keys = table.select(stage.keys.names).append_column(COUNTS_FROM, pa.array(counts_from))
         keys = keys.append_column(SHARD, table.column(SHARD))
-        arguments = [[_flat(table.column(n)) for n in names] for names in stage.arguments]
+        arguments = [[flat(table.column(n)) for n in names] for names in stage.arguments]
         made = partial_table(stage.scheme.ids(values), keys, arguments, stage.aggregates, id_name=PANE_ID)
         self.partials.append(made)
         self.pending += made.num_rows
@@ -179,7 +179,8 @@ def _tags(table: pa.Table) -> list[str]:
     return table.column(INPUT).to_pylist() if INPUT in table.column_names else [SINGLE] * table.num_rows
 
 
-def _flat(column: pa.ChunkedArray) -> pa.Array:
+def flat(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, copied only when it is not."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
@@ -188,12 +189,6 @@ def _partition_number() -> int:
 
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
-
-
-def argument_names(fragment_arguments: Sequence[Sequence[str]], ordered: Sequence[bool]) -> tuple[tuple[str, ...], ...]:
-    """Argument columns, with the arrival position last for functions that need it."""
-    return tuple((*names, POSITION) if needs else tuple(names)
-                 for names, needs in zip(fragment_arguments, ordered, strict=True))
 
 
 def control_of(text: str) -> Mapping[str, Any]:

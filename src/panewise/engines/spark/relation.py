@@ -96,11 +96,11 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def _union(node: Union, inputs: Mapping[str, DataFrame]) -> DataFrame:
-    """Rows by position; punctuation keeps the number of the input it came from, because only their minimum holds."""
+    """Rows by position, each with the number of the input it came from: only the minimum of their progress holds."""
     parts = [lower(part, inputs) for part in node.parts]
     names = data_columns(parts[0])
     sides = [c for c in SIDE_COLUMNS if any(c in p.columns for p in parts)]
-    if CONTROL in sides and INPUT not in sides:
+    if INPUT not in sides:
         sides.append(INPUT)
     aligned = []
     for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Shard numbers that Spark's hash partitioning spreads evenly.
+"""Shards: which one a group is in, and numbers for them that Spark's hash partitioning spreads evenly.
 
 Spark puts a group into the partition ``hash(key) mod partitions``. With the numbers 0, 1, 2… several shards would share
 a partition while others stay empty; so the numbers are chosen, once and for all, to fall into different partitions
@@ -7,8 +7,16 @@ when there are as many partitions as shards.
 
 from __future__ import annotations
 
-from panewise.core.errors import PlanError
+from collections.abc import Sequence
 
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from panewise.core.errors import PlanError
+from panewise.engines.spark.relation import quoted
+
+SHARD = "__pw_shard"
 _MASK = 0xFFFFFFFF
 
 
@@ -27,6 +35,25 @@ def shard_labels(shards: int) -> tuple[int, ...]:
         found.setdefault(spark_hash(candidate) % shards, candidate)
         candidate += 1
     return tuple(found[slot] for slot in range(shards))
+
+
+def default_shards(frame: DataFrame) -> int:
+    """As many shards as Spark has shuffle partitions."""
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
+def with_shard(rows: DataFrame, keys: Sequence[str], labels: Sequence[int]) -> DataFrame:
+    """The rows, each with the number of its group's shard."""
+    if len(labels) == 1:
+        return rows.withColumn(SHARD, F.lit(labels[0]))
+    choice = F.pmod(F.xxhash64(*(_plain_zero(rows, k) for k in keys)), F.lit(len(labels))).cast("int") + F.lit(1)
+    return rows.withColumn(SHARD, F.element_at(F.array(*map(F.lit, labels)), choice))
+
+
+def _plain_zero(rows: DataFrame, key: str) -> Column:
+    """-0.0 and 0.0 are one group, so they must be in one shard."""
+    fraction = isinstance(rows.schema[key].dataType, T.FloatType | T.DoubleType)
+    return quoted(key) + F.lit(0.0) if fraction else quoted(key)
 
 
 def spark_hash(value: int, seed: int = 42) -> int:

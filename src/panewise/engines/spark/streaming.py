@@ -15,22 +15,20 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from panewise.core.errors import SchemaError, UnsupportedError
-from panewise.engines.spark.calls import bound_aggregates
-from panewise.engines.spark.fragment import Fragment, as_ordinal, result_field
+from panewise.engines.spark.calls import argument_columns, bound_aggregates
+from panewise.engines.spark.fragment import Fragment, as_ordinal, field_of, result_field
 from panewise.engines.spark.host import Unpack, hosted
 from panewise.engines.spark.lineage import origins
 from panewise.engines.spark.partial_stage import (
     MESSAGE_DDL,
     PROGRESS_COLUMN,
     RAW,
-    SHARD,
     PartialStage,
-    argument_names,
 )
 from panewise.engines.spark.progress import derived
-from panewise.engines.spark.relation import data_columns, quoted, require, scalar_column
+from panewise.engines.spark.relation import data_columns, quoted
 from panewise.engines.spark.shard import ShardConfig
-from panewise.engines.spark.sharding import shard_labels
+from panewise.engines.spark.sharding import shard_labels, with_shard
 from panewise.engines.spark.wire import LATE_COLUMN, POSITION, ROW_BOUND
 from panewise.kernels.panes import WINDOW_ID
 from panewise.progress.late import LatePolicy
@@ -40,15 +38,11 @@ LATE_METRIC = "panewise"
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
-def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int,
-              chunked: bool | None = None) -> DataFrame:
-    """The results of a fragment over streaming DataFrames, each window once, when it is complete.
-
-    ``chunked`` chooses how state is kept; see :mod:`panewise.engines.spark.host`.
-    """
+def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) -> DataFrame:
+    """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
     config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
     messages = rows.mapInArrow(stage, MESSAGE_DDL)
-    gathered = hosted(messages, config, chunked=chunked)
+    gathered = hosted(messages, config)
     observed = gathered.observe(LATE_METRIC, F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"))
     schema = config.result_schema
     if late is LatePolicy.SIDE:
@@ -68,48 +62,31 @@ def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int)
         raise UnsupportedError("late rows as an output need rows that carry the bound in force at their arrival: read "
                                "files with panewise.engines.spark.sources.read_stream, or choose another late policy")
     aggregates = tuple(bound_aggregates(fragment))
-    ordered = [a.function.needs_order for a in aggregates]
-    if any(ordered) and POSITION not in rows.columns:
+    if any(a.function.needs_order for a in aggregates) and POSITION not in rows.columns:
         raise UnsupportedError("first and last need the order of arrival, which this DataFrame does not have: read "
                                "files with panewise.engines.spark.sources.read_stream")
-    keys = pa.schema([pa.field(n, t) for n, t in zip(fragment.keys, fragment.key_types, strict=True)])
+    keys = fragment.key_schema
     labels = shard_labels(shards if fragment.keys else 1)
     inputs = tuple(origins(fragment))
     config = ShardConfig(fragment.scheme, keys, aggregates, tuple(o.tag for o in inputs), late, stamped, len(labels),
                          follow.delay if follow else None, fragment.clause.attribute, fragment.clause.ordinal)
-    names = argument_names([fragment.arguments(i) for i in range(len(aggregates))], ordered)
+    names = argument_columns(fragment, aggregates)
     if not stamped:
         names = (*names, ())
     stage = PartialStage(fragment.scheme, keys, config.carried, names, labels, inputs, late, stamped,
                          follow is not None, fragment.clause.attribute, fragment.clause.ordinal)
-    more = [_shard(fragment, labels).alias(SHARD)]
+    more: list[Column] = []
     if follow is not None and follow.column is not None:
         more.append(_progress_column(fragment, follow.column).alias(PROGRESS_COLUMN))
     if late is LatePolicy.SIDE:
         raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
         more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
-    return config, stage, fragment.rows_with(*more)
-
-
-def _shard(fragment: Fragment, labels: tuple[int, ...]) -> Column:
-    if len(labels) == 1:
-        return F.lit(labels[0])
-    keys = [_plain_zero(fragment, i) for i in range(len(fragment.keys))]
-    choice = F.pmod(F.xxhash64(*keys), F.lit(len(labels))).cast("int") + F.lit(1)
-    return F.element_at(F.array(*map(F.lit, labels)), choice)
-
-
-def _plain_zero(fragment: Fragment, index: int) -> Column:
-    """-0.0 and 0.0 are one group, so they must be in one shard."""
-    key = scalar_column(fragment.node.keys[index].scalar)
-    fraction = isinstance(fragment.rows.schema[fragment.keys[index]].dataType, T.FloatType | T.DoubleType)
-    return key + F.lit(0.0) if fraction else key
+    return config, stage, with_shard(fragment.rows_with(*more), fragment.keys, labels)
 
 
 def _progress_column(fragment: Fragment, column: str) -> Column:
     """A column of the input that says how far the stream is, as a bigint; a null says nothing."""
-    require(fragment.below, {column})
-    expected, found = fragment.below.schema[fragment.clause.attribute].dataType, fragment.below.schema[column].dataType
+    expected, found = (field_of(fragment.below, c).dataType for c in (fragment.clause.attribute, column))
     if type(expected) is not type(found):
         raise SchemaError(f"progress column {column!r} is {found.simpleString()}, but the windowing attribute is "
                           f"{expected.simpleString()}: both must be of one kind")

@@ -27,8 +27,3 @@ def spark_type(data_type: pa.DataType) -> T.DataType:
         return from_arrow_type(data_type)
     except Exception as error:
         raise SchemaError(f"Spark has no column type for {data_type}") from error
-
-
-def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """A whole schema."""
-    return pa.schema([pa.field(f.name, arrow_type(f.dataType)) for f in schema.fields])
