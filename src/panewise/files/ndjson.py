@@ -48,7 +48,7 @@ def segments(path: Path, *, start_line: int = 1) -> Iterator[Lines | Promise]:
     number = 1
     try:
         with path.open("rb") as file:
-            for block in _blocks(file):
+            for block in blocks(file):
                 for part in _split(block, number, path):
                     if isinstance(part, Promise):
                         if part.line >= start_line:
@@ -62,7 +62,8 @@ def segments(path: Path, *, start_line: int = 1) -> Iterator[Lines | Promise]:
         raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """What is left of a text file in blocks of whole lines."""
     rest = b""
     while chunk := file.read(BLOCK):
         cut = chunk.rfind(b"\n") + 1

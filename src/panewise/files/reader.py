@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,11 +66,6 @@ class FileStream:
             return False
         return any(isinstance(part, ndjson.Promise) for f in self.files for part in ndjson.segments(f))
 
-    @property
-    def bytes(self) -> int:
-        """The size on disk, for progress displays."""
-        return sum(f.stat().st_size for f in self.files)
-
     def items(self, *, batch_rows: int = BATCH_ROWS, attribute: str | None = None) -> Iterator[Item]:
         """Batches and punctuation in arrival order; bounds are on ``attribute`` (default: the time column)."""
         attribute = attribute or self.schema.time
@@ -98,6 +94,20 @@ class FileStream:
                     yield from rows.slice(at, length).to_batches(max_chunksize=batch_rows)
                     at += length
 
+    def parse_csv(self, text: bytes, path: Path) -> pa.Table:
+        """Rows from a header and some lines of a CSV file."""
+        read = pcsv.ReadOptions(block_size=max(len(text) + 1, 1 << 16))
+        try:
+            table = pcsv.read_csv(io.BytesIO(text), read_options=read, convert_options=self._csv_types)
+        except pa.ArrowInvalid as error:
+            raise SourceError(f"{path}: cannot be read as CSV: {error}") from error
+        _same_columns(path, self.arrow, table.schema)
+        return normalise(table, self.arrow)
+
+    @property
+    def _csv_types(self) -> pcsv.ConvertOptions:
+        return pcsv.ConvertOptions(column_types=self.stored, strings_can_be_null=True)
+
     def _tables(self, path: Path, batch_rows: int) -> Iterator[pa.Table]:
         try:
             if self.format is Format.PARQUET:
@@ -106,8 +116,7 @@ class FileStream:
                     for batch in file.iter_batches(batch_size=batch_rows):
                         yield pa.Table.from_batches([batch])
             else:
-                convert = pcsv.ConvertOptions(column_types=self.stored, strings_can_be_null=True)
-                with pcsv.open_csv(path, convert_options=convert) as reader:
+                with pcsv.open_csv(path, convert_options=self._csv_types) as reader:
                     _same_columns(path, self.arrow, reader.schema)
                     for batch in reader:
                         yield pa.Table.from_batches([batch])

@@ -1,7 +1,7 @@
 """A stream in files, piece by piece from any place: what exact offsets need.
 
 A place is a file and how many lines (NDJSON) or rows (Parquet, CSV) of it are done. Going to a place costs what it
-must: nothing for whole files and Parquet row groups, counting lines for NDJSON, reading for CSV.
+must: nothing for whole files and Parquet row groups, counting lines for text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from panewise.core.errors import SourceError
 from panewise.files import ndjson
 from panewise.files.formats import Format
-from panewise.files.reader import FileStream, read_promise
+from panewise.files.reader import BATCH_ROWS, FileStream, read_promise
 from panewise.files.types import normalise
 from panewise.progress.punctuation import Punctuation
 
@@ -73,11 +73,7 @@ def pieces(stream: FileStream, path: Path, start: int, attribute: str, *,
     elif stream.format is Format.PARQUET:
         yield from _parquet(stream, path, start, columns)
     else:
-        done = 0
-        for item in stream.only(path).items():
-            assert isinstance(item, pa.RecordBatch)
-            yield from _after(stream, path, start, done, pa.Table.from_batches([item]))
-            done += item.num_rows
+        yield from _csv(stream, path, start, columns)
 
 
 def _parquet(stream: FileStream, path: Path, start: int, columns: list[str] | None) -> Iterator[Piece]:
@@ -92,18 +88,49 @@ def _parquet(stream: FileStream, path: Path, start: int, columns: list[str] | No
                 size = file.metadata.row_group(number).num_rows
                 if done + size <= start:
                     done += size
-                elif not schema.names:
-                    yield from _after(stream, path, start, done, pa.table({"": pa.nulls(size)}))
-                    done += size
-                else:
-                    for batch in file.iter_batches(row_groups=[number], columns=schema.names):
-                        table = normalise(pa.Table.from_batches([batch]), schema)
-                        yield from _after(stream, path, start, done, table)
-                        done += batch.num_rows
+                    continue
+                batches = file.iter_batches(row_groups=[number], columns=schema.names) if schema.names \
+                    else _nulls(size).to_batches(max_chunksize=BATCH_ROWS)
+                for batch in batches:
+                    table = pa.Table.from_batches([batch])
+                    yield from _after(stream, path, start, done, normalise(table, schema) if schema.names else table)
+                    done += batch.num_rows
     except (OSError, pa.ArrowInvalid) as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"{path}: cannot be read as Parquet: {error}") from error
+
+
+def _csv(stream: FileStream, path: Path, start: int, columns: list[str] | None) -> Iterator[Piece]:
+    """Blocks of lines are counted; only those that are needed are parsed."""
+    try:
+        with path.open("rb") as file:
+            header = next((line for line in file if line.strip()), b"")
+            done = 0
+            for block in ndjson.blocks(file):
+                size = _plain_lines(block)
+                if size is not None and (done + size <= start or columns == []):
+                    table = _nulls(size)
+                else:
+                    table = stream.parse_csv(header + block, path)
+                yield from _after(stream, path, start, done, table)
+                done += table.num_rows
+    except OSError as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _plain_lines(block: bytes) -> int | None:
+    """How many rows a block of CSV holds, where its lines say so: none is empty, and no quote can hide an end."""
+    if b'"' in block or b"\r" in block or block[:1] == b"\n" or b"\n\n" in block:
+        return None
+    return block.count(b"\n")
+
+
+def _nulls(rows: int) -> pa.Table:
+    """Rows of which only the number matters."""
+    return pa.table({"": pa.nulls(rows)})
 
 
 def _after(stream: FileStream, path: Path, start: int, done: int, table: pa.Table) -> Iterator[Piece]:
