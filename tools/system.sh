@@ -5,7 +5,7 @@ as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 command -v apt-get >/dev/null 2>&1 || { bash "$(dirname "$0")/check-java.sh"; exit $?; }
 as_root apt-get update -q
 for version in 21 17; do
-  if apt-cache policy "openjdk-$version-jre-headless" | grep -q 'Candidate: [0-9]'; then
+  if [[ "$(apt-cache policy "openjdk-$version-jre-headless")" == *"Candidate: "[0-9]* ]]; then
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q "openjdk-$version-jre-headless" python3-venv
     exec bash "$(dirname "$0")/check-java.sh"
   fi
