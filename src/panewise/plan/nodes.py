@@ -116,8 +116,8 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Source(Node):
-    """An unbounded stream by name."""
+class Named(Node):
+    """An input of the query, by the name it has there."""
 
     name: str
     schema: SourceSchema
@@ -129,16 +129,13 @@ class Source(Node):
 
 
 @dataclass(frozen=True)
-class Table(Node):
-    """A relation by name; its schema says whether updates are retroactive."""
+class Source(Named):
+    """An unbounded stream."""
 
-    name: str
-    schema: SourceSchema
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The schema's columns."""
-        return tuple(self.schema.columns)
+@dataclass(frozen=True)
+class Table(Named):
+    """A relation; its schema says whether updates are retroactive."""
 
 
 @dataclass(frozen=True)
@@ -237,12 +234,11 @@ class GroupAggregate(Node):
 
 
 @dataclass(frozen=True)
-class Join(Node):
-    """Pairs of rows of two relations (window states, streams) for which the predicate holds."""
+class Pairs(Node):
+    """Rows of two inputs side by side."""
 
     left: Node
     right: Node
-    predicate: Scalar | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -251,15 +247,20 @@ class Join(Node):
 
 
 @dataclass(frozen=True)
-class BandJoin(Node):
+class Join(Pairs):
+    """Pairs of rows of two relations (window states, streams) for which the predicate holds."""
+
+    predicate: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class BandJoin(Pairs):
     """Pairs of rows of two streams whose times lie in a band (Li 2.8, canonical by erratum E8).
 
     ``left_range`` is the window declared on the left stream: ``l - right_range <= r <= l + left_range``.
     ``bounds`` says which ends count: ``both``, ``left``, ``right`` or ``strict``.
     """
 
-    left: Node
-    right: Node
     left_time: str
     right_time: str
     left_range: int
@@ -267,27 +268,15 @@ class BandJoin(Node):
     predicate: Scalar | None = None
     bounds: str = "both"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Left, then right."""
-        return (*self.left.columns, *self.right.columns)
-
 
 @dataclass(frozen=True)
-class TumblingJoin(Node):
+class TumblingJoin(Pairs):
     """Pairs of rows of two streams whose times fall in the same tumbling bucket (Li 2.8)."""
 
-    left: Node
-    right: Node
     left_time: str
     right_time: str
     range: int
     predicate: Scalar | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Left, then right."""
-        return (*self.left.columns, *self.right.columns)
 
 
 @dataclass(frozen=True)
