@@ -75,6 +75,10 @@ def test_a_finished_checkpoint_gives_the_results_again_and_another_query_is_refu
     other = QUERY.replace("20 s", "10 s")
     assert main(["run", other, "--stream", f"bids={bids}", *checkpoint]) == 2
     assert "belongs to another query" in capsys.readouterr().err
+    with (bids / "part-0002.ndjson").open("a") as file:
+        file.write('{"auction": 1, "bidder": 1, "price": 1.0, "channel": "web", "ts": "2027-01-01T00:00:00Z"}\n')
+    assert main(["run", QUERY, "--stream", f"bids={bids}", *checkpoint]) == 2
+    assert "its files have changed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,13 @@ def test_ndjson_has_the_window_first_with_iso_times(tmp_path: Path) -> None:
     assert json.loads(line)["window"] == {"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:01:00Z"}
 
 
+def test_numbers_json_does_not_have_are_written_as_text(tmp_path: Path) -> None:
+    with ResultFile(tmp_path / "out.ndjson", pa.schema({"x": pa.float64()})) as out:
+        out.write(pa.table({"x": [float("nan"), float("-inf"), 1.5]}))
+    rows = [json.loads(line)["x"] for line in (tmp_path / "out.ndjson").read_text().splitlines()]
+    assert rows == ["NaN", "-Infinity", 1.5]
+
+
 def test_parquet_keeps_the_struct_and_csv_flattens_it(tmp_path: Path) -> None:
     for name in ("out.parquet", "out.csv"):
         with ResultFile(tmp_path / name, ROWS.schema) as out:

@@ -38,6 +38,8 @@ from panewise.progress.late import LatePolicy
 
 POLL_SECONDS = 0.2
 KEPT_PROGRESS = 100_000
+ENDED = "ended.json"
+"""Written beside a checkpoint when its files were read to the end."""
 
 
 class Watcher(Protocol):
@@ -116,13 +118,18 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
     _mark(home, plan, late, progress)
+    ended = home / ENDED
+    if ended.exists() and ended.read_text() != _contents(streams):
+        raise CheckpointError(f"{home}: the run of this checkpoint has ended, and its files have changed since; "
+                              "start again with a new checkpoint")
     parts = NumberedParts(home / "results")
     told: dict[str, Any] = {"rows": 0, "late": 0}
     late_rows: list[dict[str, Any]] = []
 
     def tables() -> Iterator[pa.Table]:
         fresh: SimpleQueue[int] = SimpleQueue()
-        for number in parts.numbers():
+        seen = set(parts.numbers())  # of earlier runs; Spark may repeat the last one, with the same rows
+        for number in sorted(seen):
             yield _without_late(parts.read(number), late_rows)
 
         def commit(batch: DataFrame, number: int) -> None:
@@ -131,7 +138,6 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
 
         query = (results.writeStream.outputMode("append").foreachBatch(commit)
                  .option("checkpointLocation", str(home / "spark")).trigger(availableNow=True).start())
-        seen = set(parts.numbers())
         try:
             while query.isActive or not fresh.empty():
                 told.update(_counters(query))
@@ -149,6 +155,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
             if failure is not None:
                 raise translate(failure) or failure
             told.update(_counters(query), rows=sum(s.count_rows() for s in streams.values()))
+            (home / ENDED).write_text(_contents(streams))
         finally:
             query.stop()
             if passing:
@@ -176,6 +183,11 @@ def _without_late(table: pa.Table, late_rows: list[dict[str, Any]]) -> pa.Table:
     column = table.column(LATE_COLUMN)
     late_rows.extend(json.loads(text) for text in column.to_pylist() if text is not None)
     return table.filter(pc.is_null(column)).drop_columns([LATE_COLUMN])
+
+
+def _contents(streams: Mapping[str, FileStream]) -> str:
+    """What a finished run has read: every file with its size."""
+    return json.dumps({n: [[f.name, f.stat().st_size] for f in s.files] for n, s in sorted(streams.items())})
 
 
 def _mark(home: Path, plan: Node, late: str, progress: str) -> None:

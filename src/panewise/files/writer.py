@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite, isnan
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,6 +43,8 @@ def jsonable(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Spark writes them
     return value
 
 
