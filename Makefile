@@ -12,7 +12,8 @@ demo: $(VENV)/.ready java  ## A sliding window query on a disordered stream, on 
 	@$(BIN)/panewise demo
 
 test: $(VENV)/.ready java  ## All tests and doctests, with coverage
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not spark and not soak" --cov --cov-report= $(ARGS)
+	$(BIN)/python -m pytest -m "spark and not soak" --cov --cov-append --cov-report=term:skip-covered $(ARGS)
 
 lint: $(VENV)/.ready  ## Style, types and the layers of the design
 	$(BIN)/ruff check src tests bench examples tools

@@ -171,3 +171,17 @@ def test_generate_streams_to_standard_output(capsys: pytest.CaptureFixture[str])
     assert sum("seller" in line for line in found) == 6
     assert any("punctuation" in line for line in found)
     assert main(["generate", "auction", "--events", "100", "--streams", "bids", "persons", "--out", "-"]) == 2
+
+
+def test_a_checkpoint_belongs_to_one_query_one_engine_and_files_that_have_not_changed(
+        bids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", QUERY, "--stream", f"s={bids}", "--checkpoint", str(tmp_path / "c"), "--engine"]
+    assert main([*run, "embedded"]) == 0
+    assert main([*run, "embedded", "--progress", "ordered"]) == 2
+    assert "belongs to another query" in capsys.readouterr().err
+    assert main([*run, "oracle"]) == 2
+    assert "the oracle keeps no checkpoint" in capsys.readouterr().err
+    with bids.open("a") as file:
+        file.write('{"ts": "2026-01-01T01:00:00Z", "k": "a", "v": 1}\n')
+    assert main([*run, "embedded"]) == 2
+    assert "its files have changed" in capsys.readouterr().err

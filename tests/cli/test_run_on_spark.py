@@ -72,6 +72,8 @@ def test_a_finished_checkpoint_gives_the_results_again_and_another_query_is_refu
     checkpoint = ["--checkpoint", str(tmp_path / "checkpoint")]
     first = run(QUERY, f"bids={bids}", tmp_path / "1.ndjson", *checkpoint)
     assert run(QUERY, f"bids={bids}", tmp_path / "2.ndjson", *checkpoint) == first
+    assert main(["run", QUERY, "--stream", f"bids={bids}", "--engine", "embedded", *checkpoint]) == 2
+    assert "belongs to the spark engine" in capsys.readouterr().err
     other = QUERY.replace("20 s", "10 s")
     assert main(["run", other, "--stream", f"bids={bids}", *checkpoint]) == 2
     assert "belongs to another query" in capsys.readouterr().err

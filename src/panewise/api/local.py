@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.inputs import LocalStream, ordered_by, timeline_of
 from panewise.api.results import Results
+from panewise.core.errors import PlanError
 from panewise.engines.embedded import EmbeddedQuery, run_embedded
 from panewise.engines.oracle import Oracle, run_oracle
 from panewise.files.reader import Item
@@ -41,14 +43,25 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
               on_item: OnItem | None = None) -> LocalRun:
     """Start a run; ``on_item`` sees everything that is read, for a progress display."""
     if engine == "oracle":
+        if checkpoint is not None:
+            raise PlanError("the oracle keeps no checkpoint: it reads everything each time; leave the checkpoint out")
         return _on_oracle(plan, streams, late, progress)
     query = EmbeddedQuery(plan, late=late, progress=progress)
     attribute = windowing_attribute(plan)
     inputs = {n: _watched(n, streams[n].items(attribute=ordered_by(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}
+    label = None if checkpoint is None else CheckpointLabel.claim(
+        Path(checkpoint), plan, streams, engine=engine, late=late, progress=progress)
     tables = run_embedded(plan, inputs, query=query, checkpoint=checkpoint, keep_results=True)
+    if label is not None:
+        tables = _labelled(tables, label)
     empty = EmbeddedQuery(plan, late=late, progress=progress).finish()
     return LocalRun(tables, lambda: (query.late_rows, query.status()), empty)
+
+
+def _labelled(tables: Iterator[pa.Table], label: CheckpointLabel) -> Iterator[pa.Table]:
+    yield from tables
+    label.end()
 
 
 def windowing_attribute(plan: Node) -> str | None:

@@ -6,7 +6,6 @@ repeats after a failure replaces its own results and a restarted run ends with e
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -20,9 +19,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.inputs import ordered_by
 from panewise.api.local import LocalRun, windowing_attribute
-from panewise.core.errors import CheckpointError
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
 from panewise.engines.spark.session import session
@@ -38,8 +37,6 @@ from panewise.progress.late import LatePolicy
 
 POLL_SECONDS = 0.2
 KEPT_PROGRESS = 100_000
-ENDED = "ended.json"
-"""Written beside a checkpoint when its files were read to the end."""
 
 
 class Watcher(Protocol):
@@ -117,11 +114,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
     schema = spark.createDataFrame([], results.schema).toArrow().schema
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
-    _mark(home, plan, late, progress)
-    ended = home / ENDED
-    if ended.exists() and ended.read_text() != _contents(streams):
-        raise CheckpointError(f"{home}: the run of this checkpoint has ended, and its files have changed since; "
-                              "start again with a new checkpoint")
+    label = CheckpointLabel.claim(home, plan, streams, engine="spark", late=late, progress=progress)
     parts = NumberedParts(home / "results")
     told: dict[str, Any] = {"rows": 0, "late": 0}
     late_rows: list[dict[str, Any]] = []
@@ -155,7 +148,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
             if failure is not None:
                 raise translate(failure) or failure
             told.update(_counters(query), rows=sum(s.count_rows() for s in streams.values()))
-            (home / ENDED).write_text(_contents(streams))
+            label.end()
         finally:
             query.stop()
             if passing:
@@ -183,25 +176,3 @@ def _without_late(table: pa.Table, late_rows: list[dict[str, Any]]) -> pa.Table:
     column = table.column(LATE_COLUMN)
     late_rows.extend(json.loads(text) for text in column.to_pylist() if text is not None)
     return table.filter(pc.is_null(column)).drop_columns([LATE_COLUMN])
-
-
-def _contents(streams: Mapping[str, FileStream]) -> str:
-    """What a finished run has read: every file with its size."""
-    return json.dumps({n: [[f.name, f.stat().st_size] for f in s.files] for n, s in sorted(streams.items())})
-
-
-def _mark(home: Path, plan: Node, late: str, progress: str) -> None:
-    """Write down which query a checkpoint belongs to; refuse one that belongs to another."""
-    described = json.dumps({"plan": repr(plan), "late": late, "progress": progress})
-    mark = {"query": hashlib.sha256(described.encode()).hexdigest()[:16], "format": 1}
-    label = home / "query.json"
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        if not label.exists():
-            label.write_text(json.dumps(mark))
-        found = json.loads(label.read_text())
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{home}: cannot be used as a checkpoint: {error}") from error
-    if found != mark:
-        raise CheckpointError(f"{home}: this checkpoint belongs to another query, policy or set of columns; "
-                              "use a directory of its own")

@@ -14,6 +14,7 @@ from panewise.core.errors import PanewiseError
 
 USER_ERROR = 2
 INTERRUPTED = 130
+SPARK_FAILED = 1
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -46,10 +47,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         errors.print("interrupted")
         return INTERRUPTED
+    except Exception as error:
+        if _interrupted(error):  # Spark answers an interrupt with errors of its own
+            errors.print("interrupted")
+            return INTERRUPTED
+        if options.debug or not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        first = str(error).strip().split("\n", maxsplit=1)[0]
+        errors.print(f"[bold red]Spark failed:[/] {_escaped(first)}", highlight=False, soft_wrap=True)
+        errors.print("see all of it with: panewise --debug ...", highlight=False)
+        return SPARK_FAILED
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         return 0
     return result
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether an interrupt stands somewhere behind an error."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _escaped(text: str) -> str:

@@ -15,6 +15,7 @@ from panewise.engines.spark.relation import data_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.types import arrow_type
+from panewise.engines.spark.wire import CONTROL
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.progress.late import LatePolicy
@@ -31,15 +32,21 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         progress: str | Mapping[str, str] = "source") -> DataFrame:
     """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
 
-    ``progress`` is one policy, or one per stream name; the policy of a bounded DataFrame does not matter, because all
-    of it is there.
+    ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
+    one needs one, unless it carries punctuation.
     """
-    if not any(frame.isStreaming for frame in inputs.values()):
-        return run_batch(plan, inputs, late=late)
     policies = {progress} if isinstance(progress, str) else set(progress.values()) or {"source"}
+    if not any(frame.isStreaming for frame in inputs.values()):
+        if policies != {"source"}:
+            raise PlanError("a static DataFrame is complete and has no order of arrival, so a progress policy says "
+                            "nothing: leave it out, or read the data as a stream")
+        return run_batch(plan, inputs, late=late)
     if len(policies) > 1:
         raise UnsupportedError(f"streams with different progress policies ({', '.join(sorted(policies))}) do not run "
                                "in one query on Spark yet: give all of them the same")
+    if policies == {"source"} and not any(CONTROL in frame.columns for frame in inputs.values()):
+        raise PlanError("no window of this stream would ever close: it carries no punctuation. Say how late rows can "
+                        "be, progress='late:10 s', or that they come in order, progress='ordered'")
     return run_streaming(plan, inputs, late=late, progress=policies.pop())
 
 
