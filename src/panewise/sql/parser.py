@@ -134,7 +134,7 @@ class QueryParser(BracketReader):
             if self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
                 raise self.fail("a window stands before AS", hint="write it behind the call: max(a) [...] AS name")
         elif self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
-            raise self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
+            raise self._misplaced_window(tree)
         elif self.word() not in {"", *AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
             raise self.fail(f"unexpected {self.here()}",
                             hint=f"separate columns by commas, or name this one with AS {self._curr.text}")
@@ -300,6 +300,13 @@ class QueryParser(BracketReader):
         self.expect(TokenType.R_PAREN, ")", "close FILTER ( with )")
         return condition
 
+    def _misplaced_window(self, before: exp.Expr | None) -> PlacedError:
+        """A window behind something that takes none; a function nobody knows was meant to be an aggregate."""
+        if isinstance(before, exp.Anonymous) and (close := nearest(before.name, self._calls, cutoff=0.6)):
+            return self.fail(f"a window cannot stand behind {before.name}(...), which is no aggregate",
+                             hint=f"did you mean {close!r}?")
+        return self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
+
     def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
         if self.bracket_ahead() or (self._grouping and self._curr.token_type is TokenType.L_BRACKET):
             return this  # a window: the caller knows what it belongs to
@@ -307,7 +314,7 @@ class QueryParser(BracketReader):
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         if self.bracket_ahead():
-            raise self.fail("a window cannot stand here", hint="put it behind an aggregate call, a source or GROUP BY")
+            raise self._misplaced_window(this)
         return super()._parse_bracket(this)
 
     def _parse_select(self, *args: object, **options: object) -> exp.Expr | None:
