@@ -75,16 +75,17 @@ def sql_batch(fragment: Fragment, rows: DataFrame, aggregates: list[SqlAggregate
     rows = rows.withColumn(PANE, scheme.column(quoted(ORDINAL)))
     if per_window < per_slide:  # rows in the gaps between windows are in none
         rows = rows.where(F.pmod(quoted(PANE), F.lit(per_slide)) >= F.lit(per_slide - per_window))
-    partials = [c for a in aggregates for c in a.partials()] or [F.count(F.lit(1)).alias("__pw_any")]
+    made = {name: c for a in aggregates for name, c in a.partials().items()}
+    partials = list(made.values()) or [F.count(F.lit(1)).alias("__pw_any")]
     wid = scheme.first_window(quoted(PANE))
     if per_window <= per_slide:  # windows do not overlap: a pane's first window is its only one
         whole = rows.withColumn(PANE, wid).groupBy(*keys, quoted(PANE)).agg(*partials)
         return fragment.windowed(whole, quoted(PANE), {a.name: a.finish() for a in aggregates})
     panes = rows.groupBy(*keys, quoted(PANE)).agg(*partials)
-    states = [name for a in aggregates for name in a.columns.values()]
-    filled = _with_ends(panes, fragment.keys, states, per_window, per_slide)
+    filled = _with_ends(panes, fragment.keys, list(made), per_window, per_slide)
     frame = Window.partitionBy(*(keys or [F.lit(0)])).orderBy(PANE).rangeBetween(1 - per_window, 0)
-    merged = filled.select(*keys, PANE, *(c.over(frame).alias(n) for a in aggregates for n, c in a.merges().items()))
+    merges = {name: c for a in aggregates for name, c in a.merges().items()}
+    merged = filled.select(*keys, PANE, *(c.over(frame).alias(name) for name, c in merges.items()))
     if per_slide > 1:
         merged = merged.where(F.pmod(quoted(PANE) + 1, F.lit(per_slide)) == 0)
     return fragment.windowed(merged, wid, {a.name: a.finish() for a in aggregates})

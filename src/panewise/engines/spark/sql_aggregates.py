@@ -1,4 +1,8 @@
-"""Aggregates that Spark SQL itself can split into partial, merge and finish."""
+"""Aggregates that Spark SQL itself can split into partial, merge and finish.
+
+Aggregates that need the same partial share one column: ``avg(x)`` beside ``sum(x)``, or beside ``count(*)`` where ``x``
+is never null. Every column less is one less to merge for each of a window's panes.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +22,14 @@ class SqlAggregate:
 
     name: str
     form: SqlForm
-    argument: str
-    """The argument column, or ``*``."""
-    number: int
+    made_by: dict[str, str]
+    """The SQL over rows that makes each partial, by suffix."""
+    columns: dict[str, str]
+    """The partial columns by suffix."""
 
-    @property
-    def columns(self) -> dict[str, str]:
-        """The partial columns by suffix."""
-        return {p.suffix: f"__pw_s{self.number}_{p.suffix}" for p in self.form.partials}
-
-    def partials(self) -> list[Column]:
-        """The partial aggregates over rows."""
-        return [F.expr(sql).alias(self.columns[s]) for s, sql in self.form.partial_sql(self.argument).items()]
+    def partials(self) -> dict[str, Column]:
+        """Partial column to the aggregate over rows that makes it."""
+        return {self.columns[s]: F.expr(sql).alias(self.columns[s]) for s, sql in self.made_by.items()}
 
     def merges(self) -> dict[str, Column]:
         """Partial column to the aggregate that merges it."""
@@ -43,6 +43,8 @@ class SqlAggregate:
 def sql_aggregates(fragment: Fragment) -> list[SqlAggregate] | None:
     """All aggregates of the fragment in SQL form, or ``None`` when one of them has none."""
     found: list[SqlAggregate] = []
+    shared: dict[str, str] = {}
+    nullable = {field.name: field.nullable for field in fragment.rows.schema}
     for i, call in enumerate(fragment.aggregates):
         function = resolve(call.function, call.parameters, call.distinct)
         types = fragment.argument_types(i)
@@ -51,5 +53,10 @@ def sql_aggregates(fragment: Fragment) -> list[SqlAggregate] | None:
         form = sql_form(function, types)
         if form is None or len(call.arguments) > 1:
             return None
-        found.append(SqlAggregate(call.name, form, fragment.arguments(i)[0] if call.arguments else "*", i))
+        argument = fragment.arguments(i)[0] if call.arguments else "*"
+        made_by = form.partial_sql(argument)
+        if not nullable.get(argument.strip("`"), True):
+            made_by = {s: "count(*)" if sql == f"count({argument})" else sql for s, sql in made_by.items()}
+        columns = {s: shared.setdefault(sql, f"__pw_s{len(shared)}") for s, sql in made_by.items()}
+        found.append(SqlAggregate(call.name, form, made_by, columns))
     return found
