@@ -7,7 +7,7 @@ Neither copies a row into its windows.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panewise.core.errors import LateRowError, UnsupportedError
@@ -16,13 +16,13 @@ from panewise.engines.spark.fragment import ORDINAL, Fragment
 from panewise.engines.spark.kernel_batch import kernel_batch
 from panewise.engines.spark.paired import floor_division
 from panewise.engines.spark.relation import quoted
+from panewise.engines.spark.sql_roll_up import roll_up
 from panewise.engines.spark.sql_aggregates import SqlAggregate, sql_aggregates
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.progress.late import LatePolicy
 from panewise.progress.watermarks import FINISHED
 
 PANE = "__pw_pane"
-LAST = "__pw_last"
 
 
 def batch(fragment: Fragment, late: LatePolicy = LatePolicy.DROP) -> DataFrame:
@@ -40,7 +40,7 @@ def batch_strategy(fragment: Fragment) -> str:
         return "kernels in Python workers, because an aggregate has no partial form in Spark SQL"
     if fragment.scheme.per_window <= fragment.scheme.per_slide:
         return "one Spark SQL aggregate, because windows do not overlap"
-    return "Spark SQL: pane aggregate, then a RANGE frame over the panes of each key"
+    return "Spark SQL: pane aggregate, then running merges over the panes of each key"
 
 
 def in_time(fragment: Fragment, rows: DataFrame, late: LatePolicy) -> DataFrame:
@@ -68,7 +68,7 @@ def in_time(fragment: Fragment, rows: DataFrame, late: LatePolicy) -> DataFrame:
 
 
 def sql_batch(fragment: Fragment, rows: DataFrame, aggregates: list[SqlAggregate]) -> DataFrame:
-    """Pane aggregate, then a RANGE frame over the panes of each key."""
+    """Pane aggregate, then running merges over the panes of each key."""
     scheme = fragment.scheme
     per_window, per_slide = scheme.per_window, scheme.per_slide
     keys = [quoted(k) for k in fragment.keys]
@@ -82,33 +82,8 @@ def sql_batch(fragment: Fragment, rows: DataFrame, aggregates: list[SqlAggregate
         whole = rows.withColumn(PANE, wid).groupBy(*keys, quoted(PANE)).agg(*partials)
         return fragment.windowed(whole, quoted(PANE), {a.name: a.finish() for a in aggregates})
     panes = rows.groupBy(*keys, quoted(PANE)).agg(*partials)
-    filled = _with_ends(panes, fragment.keys, list(made), per_window, per_slide)
-    frame = Window.partitionBy(*(keys or [F.lit(0)])).orderBy(PANE).rangeBetween(1 - per_window, 0)
-    merges = {name: c for a in aggregates for name, c in a.merges().items()}
-    merged = filled.select(*keys, PANE, *(c.over(frame).alias(name) for name, c in merges.items()))
+    merges = {column: function for a in aggregates for column, function in a.merges().items()}
+    merged = roll_up(panes, fragment.keys, PANE, merges, per_window=per_window)
     if per_slide > 1:
         merged = merged.where(F.pmod(quoted(PANE) + 1, F.lit(per_slide)) == 0)
     return fragment.windowed(merged, wid, {a.name: a.finish() for a in aggregates})
-
-
-def _with_ends(panes: DataFrame, keys: list[str], states: list[str], per_window: int, per_slide: int) -> DataFrame:
-    """The panes, and an empty pane wherever a window with rows ends and there is none.
-
-    A pane with rows is in the windows that end up to ``per_window - 1`` panes later; the next pane of the key takes
-    over from there.
-    """
-    order = Window.partitionBy(*(map(quoted, keys) if keys else [F.lit(0)])).orderBy(PANE)
-    reach = quoted(PANE) + F.lit(per_window - 1)
-    follower = F.lead(PANE).over(order)
-    last = F.least(reach, follower - 1)  # least skips the null after the last pane
-    start = quoted(PANE) + 1
-    first_end = start + F.pmod(F.lit(-1) - start, F.lit(per_slide).cast("bigint"))
-    ends = F.when(first_end <= quoted(LAST), F.sequence(first_end, quoted(LAST), F.lit(per_slide).cast("bigint")))
-    own = F.array(quoted(PANE))
-    numbered = panes.withColumn(LAST, last)
-    spread = numbered.select(*map(quoted, keys), *map(quoted, states), quoted(PANE).alias("__pw_own"),
-                             F.explode(F.concat(own, F.coalesce(ends, F.array().cast("array<bigint>")))).alias(PANE))
-    real = quoted("__pw_own") == quoted(PANE)
-    return spread.select(*map(quoted, keys), quoted(PANE), *(F.when(real, quoted(s)).alias(s) for s in states))
-
-

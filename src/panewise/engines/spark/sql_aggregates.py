@@ -31,9 +31,9 @@ class SqlAggregate:
         """Partial column to the aggregate over rows that makes it."""
         return {self.columns[s]: F.expr(sql).alias(self.columns[s]) for s, sql in self.made_by.items()}
 
-    def merges(self) -> dict[str, Column]:
-        """Partial column to the aggregate that merges it."""
-        return {self.columns[s]: F.expr(sql) for s, sql in self.form.merge_sql(self.columns).items()}
+    def merges(self) -> dict[str, str]:
+        """Partial column to the aggregate function that merges it: sum, min or max."""
+        return {self.columns[p.suffix]: p.merge for p in self.form.partials}
 
     def finish(self) -> Column:
         """The result from merged partial columns."""
