@@ -16,7 +16,7 @@ from kernels.tiny import CountRows, InOrder
 from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.kernels.partials import bind
 from panewise.kernels.state_file import encode_state, table_bytes
-from panewise.kernels.wid import KIND, VERSION, WidKernel
+from panewise.kernels.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.base import Rows
 from panewise.windows.calendar import CalendarWindow
@@ -323,7 +323,7 @@ def test_text_keys_come_back_as_they_came() -> None:
 
 
 def test_a_state_of_another_version_or_kind_is_refused() -> None:
-    for kind, version, message in ((KIND, VERSION + 1, "version"), ("other", VERSION, "expected")):
+    for kind, version, message in (("wid-kernel", WidKernel.version + 1, "version"), ("other", 1, "expected")):
         with pytest.raises(CheckpointError, match=message):
             kernel(SlidingWindow(10, 5)).restore(encode_state(kind, version, {}, {}))
     plain = table_bytes(pa.table({"a": [1]}))

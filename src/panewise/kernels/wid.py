@@ -6,42 +6,33 @@ open, never rows; a punctuation closes windows, of all groups or of the groups i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, UnsupportedError
+from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import Ordinals
+from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.range_state import END, FIRST, RangeState, encode
-from panewise.kernels.state_file import decode_state, encode_state
-from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
-from panewise.progress.watermarks import FINISHED, NO_BOUND
 from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
 from panewise.windows.sliding import SlidingWindow
 
-Mask = npt.NDArray[np.bool_]
 
-KIND = "wid-kernel"
-VERSION = 1
+class WidKernel(WindowKernel):
+    """Partials of open windows, kept as ranges of window ids."""
 
-
-class WidKernel:
-    """One window aggregate: batches in, results of closed windows out.
-
-    Punctuation calls the windowing attribute ``attribute``, and groups by the names of the key columns.
-    """
+    name = "wid"
 
     def __init__(self, spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *,
-                 attribute: str = "ts", late: str | LatePolicy = LatePolicy.DROP) -> None:
+                 attribute: str = "ts", late: str | LatePolicy = LatePolicy.DROP,
+                 partition: Sequence[str] = ()) -> None:
         if spec.context_class is not ContextClass.CF:
             raise UnsupportedError(f"{spec.kind} windows are {spec.context_class.value}: a row's window ids do not "
                                    "follow from the row alone; the oracle runs them")
@@ -51,22 +42,14 @@ class WidKernel:
         if int(spec.wids(_rows(np.zeros(1, np.int64)))[1][0]) == UNBOUNDED:
             raise UnsupportedError(f"a row never leaves {spec.kind} windows, so its ids have no end; the oracle runs "
                                    "them")
-        self.spec, self.keys, self.aggregates = spec, keys, list(aggregates)
-        self.attribute, self.late = attribute, LatePolicy.parse(late)
-        self.bounds = BoundTable(attribute)
-        self.rows = 0
-        self.late_rows = 0
+        super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
         self._state = RangeState(keys, aggregates)
 
     # -- rows in
 
-    def process(self, values: Ordinals, keys: pa.Table, arguments: Sequence[Sequence[pa.Array]], *,
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
                 bounds: Ordinals | None = None) -> Mask:
-        """Take in a batch; returns which rows are late, by the kernel's policy.
-
-        ``bounds`` are bounds in force at each row that come from elsewhere (a generator at the source); the kernel's
-        own, from the punctuation it was given, are always respected.
-        """
+        """Fold a batch into the partials of its windows."""
         first, end = self.spec.wids(_rows(values))
         in_force = self._in_force(keys, len(values), bounds)
         late = np.zeros(len(values), np.bool_)
@@ -85,29 +68,19 @@ class WidKernel:
         self._state.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
         return late
 
-    def _in_force(self, keys: pa.Table, rows: int, bounds: Ordinals | None) -> Ordinals | None:
-        if self.bounds.linear == NO_BOUND and not self.bounds.groups and not self.bounds.selections:
-            return bounds
-        columns = {name: keys.column(name) for name in keys.column_names}
-        own = self.bounds.bounds_for(columns, rows)
-        return own if bounds is None else np.maximum(own, bounds)
-
     # -- progress in, results out
 
     def advance(self, punctuation: Punctuation) -> pa.Table:
-        """Take in a promise; the results (wid, keys, aggregates) of the windows it closes, ascending by wid.
-
-        A promise about columns that are not keys says nothing about a whole group and closes nothing.
-        """
+        """Put together the windows it closes."""
         others = punctuation.attributes - {self.attribute}
         if not others <= set(self.keys.names) or not self.bounds.advance(punctuation):
-            return self.result_schema.empty_table()
+            return self.nothing
         bound = punctuation.closes_below(self.attribute)
         assert bound is not None  # the bound table took it
         closed = self._closed_below(bound)
         if not others:
             if closed <= self._state.closed:  # finer than the slide: nothing new is complete
-                return self.result_schema.empty_table()
+                return self.nothing
             results = self._results(self._state.due(closed), closed)
             self._state.close(closed)
             return results
@@ -119,14 +92,9 @@ class WidKernel:
         self._state.close_some(closed, masks)
         return results
 
-    def _closed_below(self, bound: int) -> int:
-        if bound in (FINISHED, NO_BOUND):
-            return bound
-        return min(max(self.spec.closed_below(bound), NO_BOUND), FINISHED)
-
     def _results(self, due: pa.Table, closed: int) -> pa.Table:
         if due.num_rows == 0:
-            return self.result_schema.empty_table()
+            return self.nothing
         names = self.keys.names
         due_first = np.maximum(due.column(FIRST).to_numpy(), self._state.closed)
         due_end = due.column(END).to_numpy()
@@ -163,11 +131,6 @@ class WidKernel:
         panes = np.where(cut, 2 * (end - whole) - 1, first + end - whole)
         return panes, cut | (length == whole) | (length == whole + 1)
 
-    @cached_property
-    def result_schema(self) -> pa.Schema:
-        """The columns of results: the window id, the keys, the aggregates."""
-        return pa.schema([pa.field(WINDOW_ID, pa.int64()), *self.keys, *(a.result_field for a in self.aggregates)])
-
     # -- counters
 
     @property
@@ -185,36 +148,18 @@ class WidKernel:
         first, end = self._state.ranges()
         codes = group_codes([table.column(n) for n in self.keys.names])[0] if self.keys.names else None
         open_windows, pairs = (int(disjoint_ranges(first, end, c)[1].sum()) for c in (None, codes))
-        return {"rows": self.rows, "late": self.late_rows, "partials": table.num_rows, "window_groups": pairs,
-                "bytes": table.nbytes, "open_windows": open_windows}
+        return {"rows": self.rows, "late": self.late_rows, "buffered": 0, "partials": table.num_rows,
+                "window_groups": pairs, "bytes": table.nbytes, "open_windows": open_windows}
 
     # -- saving
 
-    def snapshot(self) -> bytes:
-        """Everything needed to go on exactly here, as Arrow IPC."""
-        header = {"identity": self._identity(), "bounds": self.bounds.snapshot(), "rows": self.rows,
-                  "late_rows": self.late_rows, "closed": self._state.closed}
-        return encode_state(KIND, VERSION, header, {"state": self._state.compact()})
+    def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+        return {"closed": self._state.closed}, {"state": self._state.compact()}
 
-    def restore(self, data: bytes) -> None:
-        """Become what ``snapshot`` saved; a state of another query is refused."""
-        header, tables = decode_state(data, KIND, VERSION)
-        identity = self._identity()
-        saved: dict[str, Any] = header["identity"]
-        for what, value in identity.items():
-            if saved.get(what) != value:
-                raise CheckpointError(f"the saved state has {what} {saved.get(what)!r}, the query has {value!r}: "
-                                      "it belongs to another query")
-        self.bounds.restore(header["bounds"])
-        self.rows, self.late_rows = header["rows"], header["late_rows"]
+    def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self._state = RangeState(self.keys, self.aggregates)
         self._state.closed = header["closed"]
         self._state.add(tables["state"].cast(self._state.schema))
-
-    def _identity(self) -> dict[str, str]:
-        return {"window": f"{self.spec.kind}: {self.spec!r}", "late": self.late.value, "attribute": self.attribute,
-                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates),
-                "columns": self._state.schema.to_string(show_schema_metadata=False)}
 
 
 def _paired_panes(spec: WindowSpec) -> tuple[int, int]:

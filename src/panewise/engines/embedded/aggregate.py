@@ -1,4 +1,4 @@
-"""The window aggregate at the end of every path: Bucket and Aggregate in one, on the WID kernel."""
+"""The window aggregate at the end of every path: Bucket and Aggregate in one, on a window kernel."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from panewise.aggregates.registry import resolve
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import Ordinals, from_ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.chunks import Chunk
+from panewise.kernels.base import WINDOW_END, WindowKernel
+from panewise.kernels.catalog import make_kernel
 from panewise.kernels.panes import WINDOW_ID
 from panewise.kernels.partials import bind
-from panewise.kernels.wid import WidKernel
 from panewise.plan.nodes import WID_COLUMN, WindowAggregate
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.patterns import Pattern
@@ -27,6 +29,11 @@ from panewise.windows.sliding import SlidingWindow
 
 ATTRIBUTE = "<window>"
 """What the kernel calls the windowing attribute: a key may have the attribute's own name."""
+
+HIDDEN = "<partition>."
+"""Before the name of a PARTITION BY column that the result does not show."""
+
+NO_KEYS = pa.table({})
 
 Mask = npt.NDArray[np.bool_]
 
@@ -44,7 +51,7 @@ class Prepared:
 class WindowStage:
     """Evaluates keys and arguments, feeds the kernel, and gives results the columns a user sees."""
 
-    def __init__(self, node: WindowAggregate, schema: pa.Schema, late: LatePolicy) -> None:
+    def __init__(self, node: WindowAggregate, schema: pa.Schema, late: LatePolicy, strategy: str = "auto") -> None:
         self.node, self.late = node, late
         functions = [resolve(call.function, call.parameters, call.distinct) for call in node.aggregates]
         self.scalars: list[Scalar] = [key.scalar for key in node.keys]
@@ -52,13 +59,25 @@ class WindowStage:
         for call in node.aggregates:
             self.arguments.append(list(range(len(self.scalars), len(self.scalars) + len(call.arguments))))
             self.scalars += call.arguments
+        partition = self._partition_keys()
+        self.hidden = {column: name for column, name in partition.items() if name.startswith(HIDDEN)}
+        hidden_at = len(self.scalars)
+        self.scalars += [Scalar.column(column) for column in self.hidden]
         types = [column.type for column in evaluate(self.scalars, schema.empty_table())]
-        keys = pa.schema([(key.name, types[i]) for i, key in enumerate(node.keys)])
+        self.key_places = [*range(len(node.keys)), *range(hidden_at, len(self.scalars))]
+        names = [*(key.name for key in node.keys), *self.hidden.values()]
+        keys = pa.schema([(name, types[i]) for name, i in zip(names, self.key_places, strict=True)])
         bound = bind([(call.name, f) for call, f in zip(node.aggregates, functions, strict=True)],
                      [[types[i] for i in places] for places in self.arguments])
         self.ordered = [function.needs_order for function in functions]
         self.types = types
-        self.kernel = WidKernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late)
+        self.kernel: WindowKernel = make_kernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late,
+                                                partition=tuple(partition.values()), strategy=strategy)
+
+    def _partition_keys(self) -> dict[str, str]:
+        """The columns of PARTITION BY and what the kernel calls them; those that are no group keys are hidden keys."""
+        by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)}
+        return {column: by_column.get(column, f"{HIDDEN}{column}") for column in self.node.window.partition}
 
     def prepare(self, chunk: Chunk, *, guarded: bool) -> Prepared:
         """Compute and check everything of a chunk that can be refused; nothing is counted yet.
@@ -71,7 +90,7 @@ class WindowStage:
             self._refuse(values < chunk.bounds, values, chunk)
         columns = evaluate(self.scalars, chunk.table)
         columns = [self._typed(*triple) for triple in zip(columns, self.types, self.scalars, strict=True)]
-        keys = pa.table(columns[: len(self.node.keys)], schema=self.kernel.keys) if self.node.keys else pa.table({})
+        keys = pa.table([columns[i] for i in self.key_places], schema=self.kernel.keys) if self.key_places else NO_KEYS
         arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
         return Prepared(values, keys, arguments, chunk.bounds if guarded else None)
@@ -90,6 +109,8 @@ class WindowStage:
 
     def _values(self, chunk: Chunk) -> Ordinals:
         name = self.node.window.attribute
+        if name in ROW_NUM_NAMES:  # the kernel numbers the rows it counts
+            return np.zeros(chunk.table.num_rows, np.int64)
         if name not in chunk.table.column_names:
             raise SchemaError(f"the window is on {name!r}; there are {', '.join(chunk.table.column_names)}")
         first_row = int(chunk.rows[0]) if len(chunk.rows) else 1
@@ -110,9 +131,13 @@ class WindowStage:
         translated = self.translate(punctuation)
         return self.empty_results() if translated is None else self.kernel.advance(translated)
 
+    def ripe(self) -> pa.Table:
+        """Results of the windows that rows themselves have closed."""
+        return self.kernel.ripe()
+
     def translate(self, punctuation: Punctuation) -> Punctuation | None:
         """The promise in terms of window and keys; nothing when it is about less than whole groups."""
-        by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)}
+        by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)} | self.hidden
         patterns: dict[str, Pattern] = {}
         for name, pattern in punctuation.patterns:
             if name == self.node.window.attribute:
@@ -135,7 +160,9 @@ class WindowStage:
         if node.window_column == WID_COLUMN:
             columns.append(pa.chunked_array([pa.array(wids)]))
         else:
-            start, end = (from_ordinals(side, node.window.ordinal) for side in extents(node.window.spec, wids))
+            sides = (wids, results.column(WINDOW_END).to_numpy()) if WINDOW_END in results.column_names else \
+                extents(node.window.spec, wids)
+            start, end = (from_ordinals(side, node.window.ordinal) for side in sides)
             columns.append(pa.StructArray.from_arrays([start, end], names=["start", "end"]))
         columns += [results.column(call.name) for call in node.aggregates]
         return pa.table(columns, names=list(node.columns))

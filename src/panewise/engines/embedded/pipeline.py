@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import UnsupportedError
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.chunks import Chunk
 from panewise.engines.embedded.operators import Apply, MeldInput, Operator, Prefix, Rename, Select
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union, WindowAggregate
@@ -74,7 +75,8 @@ def compile_plan(plan: Node) -> Pipeline:
         above.append(node)
         node = node.input
     melds: list[Meld] = []
-    paths = _paths(node.input, node.window.attribute, melds)
+    by_position = node.window.attribute in ROW_NUM_NAMES
+    paths = _paths(node.input, None if by_position else node.window.attribute, melds)
     if node.window.predicate is not None:  # rows that fail it are in no window
         paths = [path.then(Select(node.window.predicate)) for path in paths]
     return Pipeline(node, tuple(paths), tuple(melds), tuple(reversed(above)))

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, PlanError, SchemaError, UnsupportedError
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.aggregate import WindowStage
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
 from panewise.engines.embedded.operators import Apply, Rename, Select, project, truth
@@ -53,11 +54,11 @@ class EmbeddedQuery:
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source",
-                 events: bool = False) -> None:
+                 events: bool = False, strategy: str = "auto") -> None:
         check(plan, "embedded")
         self.plan, self.late = plan, LatePolicy.parse(late)
         self.events: deque[WindowEvent] = deque(maxlen=EVENTS_KEPT)
-        self._progress, self._watch = progress, events
+        self._progress, self._watch, self._strategy = progress, events, strategy
         self._open: set[int] = set()
         self._pipeline: Pipeline = compile_plan(plan)
         self._inputs = {name: self._input(source) for name, source in self._pipeline.sources.items()}
@@ -112,7 +113,8 @@ class EmbeddedQuery:
             if self.late is not LatePolicy.DROP:
                 self._late.append(table.filter(pa.array(late)))
         self._note_opened()
-        return self._advance(stream, [promise for promise in promises if source.promise(promise)])
+        return self._advance(stream, [promise for promise in promises if source.promise(promise)],
+                             ripe=self._running.ripe())
 
     def finish(self, stream: str | None = None) -> pa.Table:
         """One input has ended, or all have: every window no other input can add to is output."""
@@ -120,10 +122,13 @@ class EmbeddedQuery:
         parts = [self.push(name, END) for name in names if not self._stream(name).finished]
         return pa.concat_tables(parts) if parts else self._present([])
 
-    def _advance(self, stream: str, promises: list[Punctuation]) -> pa.Table:
+    def _advance(self, stream: str, promises: list[Punctuation], ripe: pa.Table | None = None) -> pa.Table:
         if self._stage is None:
             return self._present([])
         parts: list[pa.Table] = []
+        if ripe is not None and ripe.num_rows:
+            self._note_closed(None, ripe)
+            parts.append(ripe)
         for path in self._paths(stream):
             for promise in promises:
                 for arrived in path.advance(promise):
@@ -261,6 +266,8 @@ class EmbeddedQuery:
         needed: set[str] = set()
         aggregate = self._pipeline.aggregate
         top = {c for key in aggregate.keys for c in key.scalar.columns} | {aggregate.window.attribute}
+        top |= set(aggregate.window.partition)
+        top -= ROW_NUM_NAMES
         top |= {c for call in aggregate.aggregates for scalar in call.arguments for c in scalar.columns}
         for path in self._paths(source.name):
             read = set(top)
@@ -284,7 +291,7 @@ class EmbeddedQuery:
             merged = pa.unify_schemas(found, promote_options="permissive")
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
-        self._stage = WindowStage(self._pipeline.aggregate, merged, self.late)
+        self._stage = WindowStage(self._pipeline.aggregate, merged, self.late, self._strategy)
 
     def _note_opened(self) -> None:
         if self._watch:
@@ -292,7 +299,7 @@ class EmbeddedQuery:
             self.events.extend(WindowEvent("opened", wid) for wid in sorted(now - self._open))
             self._open |= now
 
-    def _note_closed(self, by: Punctuation, results: pa.Table) -> None:
+    def _note_closed(self, by: Punctuation | None, results: pa.Table) -> None:
         if self._watch and results.num_rows:
             wids, counts = np.unique(results.column(WINDOW_ID).to_numpy(), return_counts=True)
             self.events.extend(WindowEvent("closed", int(w), by, int(c)) for w, c in zip(wids, counts, strict=True))

@@ -16,8 +16,8 @@ from panewise.engines.spark.fragment import ORDINAL, Fragment
 from panewise.engines.spark.kernel_batch import kernel_batch
 from panewise.engines.spark.paired import floor_division
 from panewise.engines.spark.relation import quoted
-from panewise.engines.spark.sql_roll_up import roll_up
 from panewise.engines.spark.sql_aggregates import SqlAggregate, sql_aggregates
+from panewise.engines.spark.sql_roll_up import roll_up
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.progress.late import LatePolicy
 from panewise.progress.watermarks import FINISHED

@@ -27,7 +27,7 @@ ENDS = "__pw_ends"
 
 def roll_up(panes: DataFrame, keys: Sequence[str], pane: str, merges: Mapping[str, str], *,
             per_window: int) -> DataFrame:
-    """For every pane that ends a window with rows: keys, pane, and the partial columns merged over ``per_window`` panes.
+    """For every pane that ends a window with rows: keys, pane, partial columns merged over ``per_window`` panes.
 
     ``merges`` names the function (sum, min or max) that merges each partial column.
     """

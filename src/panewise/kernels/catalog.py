@@ -1,0 +1,76 @@
+"""Which kernel runs which window: one list, asked from the top; a new kernel adds its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from panewise.core.errors import UnsupportedError
+from panewise.kernels.base import WindowKernel
+from panewise.kernels.partials import BoundAggregate
+from panewise.kernels.wid import WidKernel
+from panewise.progress.late import LatePolicy
+from panewise.windows.base import Clock, ContextClass, WindowSpec
+from panewise.windows.predicate import PredicateWindow
+
+
+@dataclass(frozen=True)
+class Request:
+    """A window aggregate that wants a kernel."""
+
+    spec: WindowSpec
+    keys: pa.Schema
+    aggregates: tuple[BoundAggregate, ...]
+    partition: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel and what it can run."""
+
+    kernel: type[WindowKernel]
+    runs: Callable[[Request], bool]
+
+    @property
+    def name(self) -> str:
+        """What explain and ``strategy=`` call it."""
+        return self.kernel.name
+
+
+def _context_free(request: Request) -> bool:
+    spec = request.spec
+    return (spec.context_class is ContextClass.CF and spec.clock not in (Clock.ORDER, Clock.PARTITION_ORDER)
+            and spec.kind not in ("landmark", "band"))
+
+
+KERNELS: tuple[Entry, ...] = (
+    Entry(WidKernel, _context_free),
+)
+"""The first that runs a request is its default."""
+
+
+def able(request: Request) -> Iterator[Entry]:
+    """The kernels that can run a window aggregate, the default first."""
+    return (entry for entry in KERNELS if entry.runs(request))
+
+
+def make_kernel(spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *, attribute: str,
+                late: str | LatePolicy = LatePolicy.DROP, partition: Sequence[str] = (),
+                strategy: str = "auto") -> WindowKernel:
+    """A kernel for a window aggregate: the default one, or the one named."""
+    while isinstance(spec, PredicateWindow):  # rows that fail it do not come here
+        spec = spec.spec
+    request = Request(spec, keys, tuple(aggregates), tuple(partition))
+    entries = list(able(request))
+    if not entries:
+        raise UnsupportedError(f"no kernel runs {spec.kind} windows; use engine='oracle'")
+    if strategy != "auto":
+        entries = [entry for entry in entries if entry.name == strategy]
+        if not entries:
+            names = ", ".join(entry.name for entry in able(request))
+            raise UnsupportedError(f"the strategy {strategy!r} does not run {spec.kind} windows like these: use {names}")
+    return entries[0].kernel(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
+
+
