@@ -70,7 +70,7 @@ def make_kernel(spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAgg
         entries = [entry for entry in entries if entry.name == strategy]
         if not entries:
             names = ", ".join(entry.name for entry in able(request))
-            raise UnsupportedError(f"the strategy {strategy!r} does not run {spec.kind} windows like these: use {names}")
+            raise UnsupportedError(f"the strategy {strategy!r} does not run these {spec.kind} windows: use {names}")
     return entries[0].kernel(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
 
 
