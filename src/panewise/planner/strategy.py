@@ -1,0 +1,102 @@
+"""Which kernel runs a window aggregate: by cost where statistics are known, by rule where not, always with a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from panewise.core.errors import UnsupportedError
+from panewise.kernels.catalog import Request, able
+from panewise.planner.estimates import Estimate, Workload, estimate, format_bytes, format_seconds
+from panewise.planner.statistics import Statistics
+
+MEMORY_LIMIT = 2**30
+"""Bytes of state of one aggregate above which memory, not time, decides."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel, what it and the others would cost, and why it was taken."""
+
+    kernel: str
+    reason: str
+    estimates: tuple[Estimate, ...] = ()
+    """Of every kernel that could run it, in the catalog's order; empty without statistics."""
+    candidates: tuple[str, ...] = ()
+    workload: Workload | None = None
+
+    def estimate_of(self, kernel: str) -> Estimate | None:
+        """What a kernel would cost."""
+        return next((e for e in self.estimates if e.kernel == kernel), None)
+
+
+def choose(request: Request, statistics: Statistics | None = None, *, strategy: str = "auto",
+           memory_limit: float = MEMORY_LIMIT) -> Choice:
+    """The kernel for a window aggregate.
+
+    A ``strategy`` that is named is taken. With statistics it is the fastest kernel whose state stays below
+    ``memory_limit``, or the smallest when none does. Without, panes where windows overlap and partials merge element
+    by element, else the catalog's first.
+    """
+    names = tuple(entry.name for entry in able(request))
+    if not names:
+        raise UnsupportedError(f"no kernel runs {request.spec.kind} windows; use engine='oracle'")
+    work = Workload.of(request, statistics) if statistics is not None else None
+    estimates = tuple(estimate(name, work) for name in names) if work is not None else ()
+    kernel, reason = _pick(request, names, estimates, strategy, memory_limit)
+    return Choice(kernel, reason, estimates, names, work)
+
+
+def _pick(request: Request, names: tuple[str, ...], estimates: tuple[Estimate, ...], strategy: str,
+          limit: float) -> tuple[str, str]:
+    if strategy != "auto":
+        if strategy not in names:
+            raise UnsupportedError(f"the strategy {strategy!r} does not run these {request.spec.kind} windows: "
+                                   f"use {', '.join(names)}")
+        return strategy, "asked for"
+    if len(names) == 1:
+        return names[0], f"the only kernel that runs {request.spec.kind} windows with these aggregates"
+    known = {e.kernel: (e.seconds, e.bytes) for e in estimates if e.seconds is not None and e.bytes is not None}
+    if len(known) > 1:
+        return _by_cost(known, limit)
+    return _by_rule(request, names)
+
+
+def _by_cost(known: dict[str, tuple[float, float]], limit: float) -> tuple[str, str]:
+    fitting = {name: figures for name, figures in known.items() if figures[1] <= limit}
+    if not fitting:
+        best = min(known, key=lambda name: known[name][1])
+        return best, (f"least memory: no kernel keeps its state below {format_bytes(limit)}, "
+                      f"this one comes nearest with {format_bytes(known[best][1])}")
+    best = min(fitting, key=lambda name: fitting[name])
+    seconds, size = fitting[best]
+    reason = f"least time: {format_seconds(seconds)} per window"
+    others = {name: figures for name, figures in fitting.items() if name != best}
+    if others:
+        second = min(others, key=lambda name: others[name])
+        reason += f", {second} would take {_times(others[second][0], seconds)}"
+    if left_out := sorted(set(known) - set(fitting)):
+        reason += f"; {', '.join(left_out)} would need more than {format_bytes(limit)}"
+    smallest = min(fitting, key=lambda name: fitting[name][1])
+    if fitting[smallest][1] < size / 2:
+        reason += f"; {smallest} would keep {_times(fitting[smallest][1], size)} of its memory"
+    return best, reason
+
+
+def _times(value: float, than: float) -> str:
+    """A ratio in words.
+
+    >>> _times(3.0, 2.0), _times(1.0, 5.0)
+    ('1.5 times as much', '20 %')
+    """
+    return f"{value / than:.2g} times as much" if value >= than else f"{100 * value / than:.2g} %"
+
+
+def _by_rule(request: Request, names: tuple[str, ...]) -> tuple[str, str]:
+    elementwise = all(a.function.elementwise(a.inputs) is not None for a in request.aggregates)
+    ratio = getattr(request.spec, "ratio", 1)
+    if "paned" in names and ratio > 1 and elementwise:
+        return "paned", (f"by rule: a row is in up to {ratio:,} windows and partials merge element by element, so a "
+                         "window costs the same however many panes it has (no statistics)")
+    kernel = next((name for name in names if name != "paned"), names[0]) if not elementwise else names[0]
+    why = "windows do not overlap" if ratio <= 1 else "partials do not merge element by element"
+    return kernel, f"by rule: {why}, the catalog's first choice (no statistics)"
