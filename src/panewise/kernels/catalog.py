@@ -9,11 +9,14 @@ import pyarrow as pa
 
 from panewise.core.errors import UnsupportedError
 from panewise.kernels.base import WindowKernel
+from panewise.kernels.landmark import LandmarkKernel, endless
 from panewise.kernels.partials import BoundAggregate
+from panewise.kernels.session import SessionKernel
 from panewise.kernels.wid import WidKernel
 from panewise.progress.late import LatePolicy
 from panewise.windows.base import Clock, ContextClass, WindowSpec
 from panewise.windows.predicate import PredicateWindow
+from panewise.windows.session import SessionWindow
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,21 @@ class Entry:
 def _context_free(request: Request) -> bool:
     spec = request.spec
     return (spec.context_class is ContextClass.CF and spec.clock not in (Clock.ORDER, Clock.PARTITION_ORDER)
-            and spec.kind not in ("landmark", "band"))
+            and not endless(spec))
+
+
+def _endless(request: Request) -> bool:
+    return endless(request.spec)
+
+
+def _sessions(request: Request) -> bool:
+    return isinstance(request.spec, SessionWindow)
 
 
 KERNELS: tuple[Entry, ...] = (
     Entry(WidKernel, _context_free),
+    Entry(LandmarkKernel, _endless),
+    Entry(SessionKernel, _sessions),
 )
 """The first that runs a request is its default."""
 

@@ -16,12 +16,13 @@ from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
+from panewise.kernels.landmark import endless
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.range_state import END, FIRST, RangeState, encode
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
-from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
+from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
 from panewise.windows.sliding import SlidingWindow
 
 
@@ -39,9 +40,9 @@ class WidKernel(WindowKernel):
         if spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER):
             raise UnsupportedError(f"{spec.kind} windows count arrivals, and the kernel sees values only; the oracle "
                                    "runs them")
-        if int(spec.wids(_rows(np.zeros(1, np.int64)))[1][0]) == UNBOUNDED:
-            raise UnsupportedError(f"a row never leaves {spec.kind} windows, so its ids have no end; the oracle runs "
-                                   "them")
+        if endless(spec):
+            raise UnsupportedError(f"a row never leaves {spec.kind} windows, so its ids have no end; the landmark "
+                                   "kernel runs them")
         super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
         self._state = RangeState(keys, aggregates)
 

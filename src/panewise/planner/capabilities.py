@@ -86,11 +86,13 @@ class Capability:
 
 _SLICE = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate})
 _SLICE_WINDOWS = frozenset({"sliding", "tumbling"})
+_BY_VALUE = frozenset({"growing tumbling", "now", "calendar", "session", "landmark", "band", "varying", "linear",
+                       "predicate", "partitioned", "internal"})
 _ABOVE = frozenset({n.Project, n.Filter})
 
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | {"predicate"}, _ABOVE),
-    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | {"calendar", "predicate"}, _ABOVE),
+    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE, _ABOVE),
     "oracle": Capability("oracle"),
 }
 

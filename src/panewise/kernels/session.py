@@ -1,0 +1,256 @@
+"""Session windows: open sessions as intervals of partial states, joined when a row bridges two.
+
+A session is final when a punctuation has passed its end, strictly: a row at the very end still prolongs it. State is one
+partial per open session and group, never rows.
+
+Open sessions live in a few runs of falling size, each ascending by the last row's value; sessions of one run are
+disjoint, sessions of two runs may touch. Runs of similar size are merged, so a session is copied O(log n) times, and a
+punctuation that closes nothing looks at the head of each run only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import UnsupportedError
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.base import WINDOW_END, Arguments, Mask, WindowKernel
+from panewise.kernels.grouping import group_codes
+from panewise.kernels.panes import WINDOW_ID
+from panewise.kernels.partials import (
+    BoundAggregate,
+    combine_partials,
+    finish_partials,
+    partial_schema,
+    partial_table,
+)
+from panewise.progress.late import LatePolicy, decide
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.windows.base import Rows, WindowSpec
+from panewise.windows.session import SessionWindow
+
+START = "session.start"
+LAST = "session.last"
+"""The value of the newest row; the session ends a gap later."""
+
+
+class SessionKernel(WindowKernel):
+    """Open sessions of each partition, with a partial for each group that has rows in them."""
+
+    name = "session"
+
+    def __init__(self, spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *,
+                 attribute: str = "ts", late: str | LatePolicy = LatePolicy.DROP,
+                 partition: Sequence[str] = ()) -> None:
+        if not isinstance(spec, SessionWindow):
+            raise UnsupportedError(f"{spec.kind} windows are no sessions; the kernel runs sessions only")
+        super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
+        self.gap = spec.gap
+        self._session = spec
+        self._state = SessionState(spec.gap, keys, aggregates, self.partition)
+        # no session is closed for a row before it is closed for all rows: slack has nothing to decide
+        slack = self.late in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS)
+        self._policy = LatePolicy.DROP if slack else self.late
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        """The columns of results: start, end, the keys, the aggregates."""
+        return pa.schema([pa.field(WINDOW_ID, pa.int64()), pa.field(WINDOW_END, pa.int64()), *self.keys,
+                          *(a.result_field for a in self.aggregates)])
+
+    # -- rows in
+
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
+                bounds: Ordinals | None = None) -> Mask:
+        """Cut a batch into sessions of its own; they meet the open ones when it matters."""
+        late = np.zeros(len(values), np.bool_)
+        in_force = self._in_force(keys, len(values), bounds)
+        if in_force is not None:
+            zero, one = np.zeros(len(values), np.int64), np.ones(len(values), np.int64)
+            decision = decide(self._policy, zero, one, values, in_force, self._closed_below, attribute=self.attribute)
+            late = decision.late
+            self.late_rows += decision.late_rows
+        self.rows += len(values)
+        if late.any():
+            counted = pa.array(~late)
+            values, keys = values[~late], keys.filter(counted) if keys.num_columns else keys
+            arguments = [[column.filter(counted) for column in columns] for columns in arguments]
+        if len(values):
+            codes = _codes(keys, self.partition, len(values))
+            start, end = self._session.spans(Rows(values, codes, codes))
+            spans = pa.table([pa.array(start), *keys.columns], names=self._state.key_names)
+            self._state.add(partial_table(end - self.gap, spans, arguments, self.aggregates, id_name=LAST))
+        return late
+
+    # -- progress in, results out
+
+    def advance(self, punctuation: Punctuation) -> pa.Table:
+        """The sessions it has passed.
+
+        A promise about some groups of a partition closes nothing: other groups may still prolong the session.
+        """
+        others = punctuation.attributes - {self.attribute}
+        if not others <= set(self.keys.names) or not self.bounds.advance(punctuation):
+            return self.nothing
+        if not others <= set(self.partition):
+            return self.nothing
+        bound = punctuation.closes_below(self.attribute)
+        assert bound is not None  # the bound table took it
+        patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
+        closed = self._state.close(bound, patterns)
+        if closed.num_rows == 0:
+            return self.nothing
+        closed = closed.take(pa.array(np.argsort(closed.column(START).to_numpy(), kind="stable")))
+        ends = closed.column(LAST).to_numpy() + self.gap
+        finished = finish_partials(closed, self._state.key_names, self.aggregates, id_name=LAST)
+        columns = {WINDOW_ID: finished.column(START), WINDOW_END: pa.chunked_array([pa.array(ends)]),
+                   **{n: finished.column(n) for n in self.result_schema.names[2:]}}
+        return pa.table(columns).cast(self.result_schema)
+
+    # -- counters
+
+    @property
+    def closed_below(self) -> int:
+        """Sessions that start below this and are not open are closed for every group: the bound of all rows."""
+        return self.bounds.linear
+
+    def open_windows(self) -> list[int]:
+        """The starts of the open sessions."""
+        return [int(w) for w in np.unique(self._state.compact().start)]
+
+    def counters(self) -> dict[str, int]:
+        """How much state there is."""
+        run = self._state.compact()
+        sessions = group_codes([run.start, *(run.table.column(n) for n in self.partition)])[1]
+        return {"rows": self.rows, "late": self.late_rows, "buffered": 0, "partials": run.table.num_rows,
+                "window_groups": run.table.num_rows, "bytes": run.table.nbytes, "open_windows": len(sessions)}
+
+    # -- saving
+
+    def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+        return {}, {"state": self._state.compact().table}
+
+    def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        self._state = SessionState(self.gap, self.keys, self.aggregates, self.partition)
+        self._state.add(tables["state"].cast(self._state.schema))
+
+
+@dataclass(frozen=True)
+class Run:
+    """Some sessions, ascending by their last value; the ends also as arrays."""
+
+    table: pa.Table
+    start: Ordinals
+    last: Ordinals
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Run:
+        """From a partial table."""
+        return cls(table, table.column(START).to_numpy(), table.column(LAST).to_numpy())
+
+    def filter(self, keep: Mask) -> Run:
+        """Only these sessions."""
+        return self if keep.all() else Run.of(self.table.filter(pa.array(keep)))
+
+
+class SessionState:
+    """All open sessions of one window aggregate."""
+
+    def __init__(self, gap: int, keys: pa.Schema, aggregates: Sequence[BoundAggregate],
+                 partition: Sequence[str]) -> None:
+        self.gap, self.partition, self.aggregates = gap, tuple(partition), list(aggregates)
+        self.key_names = [START, *keys.names]
+        self.schema = partial_schema(pa.schema([pa.field(START, pa.int64()), *keys]), aggregates, id_name=LAST)
+        self.runs: list[Run] = []
+
+    def add(self, table: pa.Table) -> None:
+        """Take in a partial table of sessions (ascending by last value) that are disjoint among themselves."""
+        if table.num_rows:
+            self.runs.append(Run.of(table.cast(self.schema)))
+            self._balance()
+
+    def close(self, bound: int, patterns: Sequence[tuple[str, Any]] = ()) -> pa.Table:
+        """Take out the sessions that end below the bound, of all partitions or of those the patterns select."""
+        limit = FINISHED if bound == FINISHED else max(bound - self.gap, NO_BOUND + 1)
+        heads = [int(np.searchsorted(run.last, limit)) if bound != FINISHED else len(run.last) for run in self.runs]
+        if not any(heads):
+            return self.schema.empty_table()
+        if len(self.runs) == 1 and not patterns:  # nothing else can touch them
+            run, at = self.runs[0], heads[0]
+            self.runs = [Run(run.table.slice(at), run.start[at:], run.last[at:])] if at < len(run.last) else []
+            return run.table.slice(0, at)
+        taken: list[Run] = []
+        left: list[Run] = []
+        for run in self.runs:  # whatever touches a session that ends below the bound begins below it
+            begun = np.ones(len(run.start), np.bool_) if bound == FINISHED else run.start < bound
+            for name, pattern in patterns:
+                begun &= pattern.mask(run.table.column(name))
+            taken.append(run.filter(begun))
+            left.append(run.filter(~begun))
+        merged = self._merge(taken)
+        at = int(np.searchsorted(merged.last, limit)) if bound != FINISHED else len(merged.last)
+        kept = Run.of(merged.table.slice(at))
+        runs = [run for run in (*left, kept) if run.table.num_rows]
+        self.runs = sorted(runs, key=lambda run: run.table.num_rows, reverse=True)
+        self._balance()
+        return merged.table.slice(0, at)
+
+    def compact(self) -> Run:
+        """All sessions as one run."""
+        if len(self.runs) != 1:
+            merged = self._merge(self.runs)
+            self.runs = [merged] if merged.table.num_rows else []
+            return merged
+        return self.runs[0]
+
+    def _balance(self) -> None:
+        """Keep every run at least twice as long as the next, by merging neighbours."""
+        at = len(self.runs)
+        while at >= 2:
+            if self.runs[at - 2].table.num_rows < 2 * self.runs[at - 1].table.num_rows:
+                self.runs[at - 2 : at] = [self._merge(self.runs[at - 2 : at])]
+            at -= 1
+
+    def _merge(self, runs: Sequence[Run]) -> Run:
+        """Join sessions of one partition that touch, and the partials of their groups."""
+        table = pa.concat_tables([self.schema.empty_table(), *(run.table for run in runs)]).combine_chunks()
+        if len(runs) < 2 or table.num_rows == 0:
+            return Run.of(table)
+        start, last = (np.concatenate(parts) for parts in zip(*((r.start, r.last) for r in runs), strict=True))
+        start, last = joined(start, last, _codes(table, self.partition, len(start)), self.gap)
+        for name, column in ((START, start), (LAST, last)):
+            at = self.schema.get_field_index(name)
+            table = table.set_column(at, self.schema.field(at), pa.array(column))
+        return Run.of(combine_partials(table, self.key_names, self.aggregates, id_name=LAST))
+
+
+def joined(start: Ordinals, last: Ordinals, partition: Ordinals, gap: int) -> tuple[Ordinals, Ordinals]:
+    """For every interval of values the one it is part of when intervals no more than a gap apart are joined.
+
+    >>> [a.tolist() for a in joined(np.array([0, 9, 5]), np.array([1, 9, 6]), np.zeros(3, np.int64), 3)]
+    [[0, 5, 5], [1, 9, 9]]
+    """
+    order = np.lexsort((start, partition))
+    start, last, partition = start[order], last[order], partition[order]
+    # The running maximum of the ends, restarted with each partition: codes lift later partitions above all others.
+    values, ranks = np.unique(last, return_inverse=True)
+    reached = values[np.maximum.accumulate(partition * len(values) + ranks) - partition * len(values)]
+    begins = np.ones(len(start), np.bool_)
+    begins[1:] = (partition[1:] != partition[:-1]) | (start[1:] - reached[:-1] > gap)
+    first = np.flatnonzero(begins)
+    sizes = np.diff(first, append=len(start))
+    whole_start, whole_last = np.empty((2, len(start)), np.int64)
+    whole_start[order] = np.repeat(start[first], sizes)
+    whole_last[order] = np.repeat(reached[first + sizes - 1], sizes)
+    return whole_start, whole_last
+
+
+def _codes(table: pa.Table, names: Sequence[str], rows: int) -> Ordinals:
+    return group_codes([table.column(n) for n in names])[0] if names else np.zeros(rows, np.int64)
