@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Literal
 
@@ -15,12 +15,15 @@ from panewise.planner.progress import ProgressMap, progress
 
 Format = Literal["text", "svg", "html"]
 Strategies = Mapping[n.Node, str]
+Notes = Mapping[n.Node, Sequence[tuple[str, str]]]
 
 
-def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | None = None) -> str:
+def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | None = None,
+            notes: Notes | None = None) -> str:
     """The plan as a tree in text, as an SVG picture, or as an HTML page with both.
 
-    Every node shows the label of its output edge before its name, as the edge leads up to its consumer.
+    Every node shows the label of its output edge before its name, as the edge leads up to its consumer. ``notes`` are
+    further lines below a node, such as estimates and what a run has measured; the picture has no room for them.
 
     >>> from panewise.core.scalar import Scalar
     >>> from panewise.core.schema import SourceSchema
@@ -33,14 +36,14 @@ def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | Non
     """
     labels = label(plan)
     flows = progress(plan, labels)
-    strategy = strategy or {}
+    strategy, notes = strategy or {}, notes or {}
     if format == "text":
-        return "\n".join(_text(plan, labels, flows, strategy))
+        return "\n".join(_text(plan, labels, flows, strategy, notes))
     picture = draw(plan, labels, lambda node: _details(node, flows, strategy, short=True))
     if format == "svg":
         return picture
     if format == "html":
-        return _page(plan, picture, labels, "\n".join(_text(plan, labels, flows, strategy)))
+        return _page(plan, picture, labels, "\n".join(_text(plan, labels, flows, strategy, notes)))
     raise PlanError(f"explain has no format {format!r}: use 'text', 'svg' or 'html'")
 
 
@@ -55,15 +58,15 @@ def _details(node: n.Node, flows: ProgressMap, strategy: Strategies, *, short: b
         brief = ", ".join(flows[node].attributes) or flows[node].rule.value
         details.append(("progress", brief if short else str(flows[node])))
     if node in strategy:
-        details.append(("strategy", strategy[node]))
+        details.append(("strategy", strategy[node].partition(":")[0] if short else strategy[node]))
     return details
 
 
-def _text(plan: n.Node, labels: Labels, flows: ProgressMap, strategy: Strategies) -> Iterator[str]:
+def _text(plan: n.Node, labels: Labels, flows: ProgressMap, strategy: Strategies, notes: Notes) -> Iterator[str]:
     def lines(node: n.Node, first: str, rest: str) -> Iterator[str]:
         name, parameters = head(node)
         yield f"{first}{labels[node]} ── {name}" + (f": {parameters}" if parameters else "")
-        details = _details(node, flows, strategy)
+        details = [*_details(node, flows, strategy), *notes.get(node, ())]
         if labels[node].pattern is not UpdatePattern.MON and _changes(node, labels):
             details.insert(0, ("because", labels.reason(node)))
         inner = "│   " if node.inputs else "    "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from panewise.core.errors import UnsupportedError
 from panewise.kernels.catalog import Request, able
 from panewise.planner.estimates import Estimate, Workload, estimate, format_bytes, format_seconds
 from panewise.planner.statistics import Statistics
+from panewise.windows.predicate import PredicateWindow
 
 MEMORY_LIMIT = 2**30
 """Bytes of state of one aggregate above which memory, not time, decides."""
@@ -37,6 +38,8 @@ def choose(request: Request, statistics: Statistics | None = None, *, strategy: 
     ``memory_limit``, or the smallest when none does. Without, panes where windows overlap and partials merge element
     by element, else the catalog's first.
     """
+    while isinstance(request.spec, PredicateWindow):  # rows that fail it do not reach a kernel
+        request = replace(request, spec=request.spec.spec)
     names = tuple(entry.name for entry in able(request))
     if not names:
         raise UnsupportedError(f"no kernel runs {request.spec.kind} windows; use engine='oracle'")

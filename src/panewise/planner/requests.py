@@ -1,0 +1,76 @@
+"""What a window aggregate of a plan asks of a kernel: column types are followed up the plan from the sources."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from panewise.aggregates.registry import resolve
+from panewise.core.errors import PanewiseError
+from panewise.core.scalar import Scalar, evaluate
+from panewise.kernels.catalog import Request
+from panewise.kernels.partials import bind
+from panewise.plan import nodes as n
+from panewise.windows.predicate import PredicateWindow
+
+HIDDEN = "<partition>."
+"""Before the name of a PARTITION BY column that the result does not show."""
+
+
+def request_of(node: n.WindowAggregate) -> Request | None:
+    """The request of one aggregate; None where the columns or their types are not known."""
+    try:
+        schema = schema_of(node.input)
+        return None if schema is None else bound_request(node, schema)
+    except PanewiseError:  # what is wrong with the query is said by whoever runs it
+        return None
+
+
+def bound_request(node: n.WindowAggregate, schema: pa.Schema) -> Request:
+    """The request of an aggregate whose input has these columns."""
+    by_column = {key.scalar.column_name: key.name for key in reversed(node.keys)}
+    partition = {column: by_column.get(column, f"{HIDDEN}{column}") for column in node.window.partition}
+    hidden = [column for column, name in partition.items() if name.startswith(HIDDEN)]
+    scalars = [*(key.scalar for key in node.keys), *map(Scalar.column, hidden)]
+    names = [*(key.name for key in node.keys), *(partition[column] for column in hidden)]
+    arguments = [scalar for call in node.aggregates for scalar in call.arguments]
+    types = [column.type for column in evaluate([*scalars, *arguments], schema.empty_table())]
+    keys = pa.schema(list(zip(names, types[: len(names)], strict=True)))
+    inputs, at = [], len(names)
+    for call in node.aggregates:
+        inputs.append(types[at : at + len(call.arguments)])
+        at += len(call.arguments)
+    calls = [(call.name, resolve(call.function, call.parameters, call.distinct)) for call in node.aggregates]
+    spec = node.window.spec
+    while isinstance(spec, PredicateWindow):  # rows that fail it do not reach a kernel
+        spec = spec.spec
+    return Request(spec, keys, tuple(bind(calls, inputs)), tuple(partition.values()))
+
+
+def schema_of(node: n.Node) -> pa.Schema | None:
+    """The columns a node puts out, with types; None when a source has not told its own."""
+    match node:
+        case n.Source():
+            return pa.schema(list(node.schema.columns.items())) if node.schema.columns else None
+        case n.Filter():
+            return schema_of(node.input)
+        case n.Project():
+            below = schema_of(node.input)
+            if below is None:
+                return None
+            columns = evaluate([item.scalar for item in node.items], below.empty_table())
+            return pa.schema([(item.name, c.type) for item, c in zip(node.items, columns, strict=True)])
+        case n.Qualify():
+            below = schema_of(node.input)
+            return None if below is None else pa.schema([(f"{node.alias}.{f.name}", f.type) for f in below])
+        case n.Union():
+            parts = [schema_of(part) for part in node.parts]
+            known = [part for part in parts if part is not None]
+            if len(known) < len(parts):
+                return None
+            names = known[0].names
+            try:
+                return pa.unify_schemas([pa.schema([(name, f.type) for name, f in zip(names, part, strict=False)])
+                                         for part in known], promote_options="permissive")
+            except pa.ArrowException:
+                return None
+    return None
