@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,3 +35,19 @@ class Chunk:
             return self
         return Chunk(self.table.filter(pa.array(keep)), self.stream, self.rows[keep], self.arrivals[keep],
                      self.bounds[keep])
+
+    def take(self, places: Ordinals) -> Chunk:
+        """These rows in this order."""
+        return Chunk(self.table.take(pa.array(places)), self.stream, self.rows[places], self.arrivals[places],
+                     self.bounds[places])
+
+    @classmethod
+    def concat(cls, chunks: Sequence[Chunk]) -> Chunk:
+        """Rows of several chunks, one after the other."""
+        if len(chunks) == 1:
+            return chunks[0]
+        streams = "+".join(dict.fromkeys(chunk.stream for chunk in chunks))
+        rows, arrivals, bounds = (np.concatenate([getattr(chunk, name) for chunk in chunks])
+                                  for name in ("rows", "arrivals", "bounds"))
+        table = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
+        return cls(table, streams, rows, arrivals, bounds)

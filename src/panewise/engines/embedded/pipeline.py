@@ -10,7 +10,7 @@ import pyarrow as pa
 from panewise.core.errors import UnsupportedError
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.chunks import Chunk
-from panewise.engines.embedded.operators import Apply, MeldInput, Operator, Prefix, Rename, Select
+from panewise.engines.embedded.operators import Apply, MeldInput, Passing, Prefix, Rename, Select
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union, WindowAggregate
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import Punctuation
@@ -21,7 +21,7 @@ class Path:
     """The way of one source's rows to the window aggregate."""
 
     source: Source
-    operators: tuple[Operator, ...]
+    operators: tuple[Passing, ...]
     attribute: str | None
     """What the source calls the windowing attribute; None when it is computed on the way."""
 
@@ -43,7 +43,7 @@ class Path:
         none = np.empty(0, np.int64)
         return self.process(Chunk(schema.empty_table(), self.source.name, none, none, none)).table
 
-    def then(self, *operators: Operator) -> Path:
+    def then(self, *operators: Passing) -> Path:
         """A longer way."""
         return Path(self.source, (*self.operators, *operators), self.attribute)
 

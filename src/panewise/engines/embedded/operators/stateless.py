@@ -1,11 +1,10 @@
-"""Stateless operators and Meld: each maps rows, and says what a punctuation of its input promises of its output.
+"""Stateless operators: each maps rows, and says what a punctuation of its input promises of its output.
 
 None of them keeps or restores any order (Li 8): rows pass at once, progress travels as punctuation.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,24 +13,12 @@ import pyarrow as pa
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar, evaluate
 from panewise.engines.embedded.chunks import Chunk
+from panewise.engines.embedded.operators.base import Passing
 from panewise.plan.nodes import NamedScalar
-from panewise.progress.meld import Meld
 from panewise.progress.punctuation import Punctuation
 
 
-class Operator(ABC):
-    """One step on the way from a source to the window aggregate."""
-
-    @abstractmethod
-    def process(self, chunk: Chunk) -> Chunk:
-        """Rows in, rows out."""
-
-    @abstractmethod
-    def advance(self, punctuation: Punctuation) -> list[Punctuation]:
-        """Promises about the input, in, about the output, out."""
-
-
-class Select(Operator):
+class Select(Passing):
     """Rows for which the predicate is true; punctuation passes unchanged."""
 
     def __init__(self, predicate: Scalar) -> None:
@@ -46,7 +33,7 @@ class Select(Operator):
         return [punctuation]
 
 
-class Apply(Operator):
+class Apply(Passing):
     """Computed columns; a promise survives where all columns it names do."""
 
     def __init__(self, items: Sequence[NamedScalar]) -> None:
@@ -62,7 +49,7 @@ class Apply(Operator):
         return [punctuation] if punctuation.covers_everything else punctuation.translate(self.kept)
 
 
-class Rename(Operator):
+class Rename(Passing):
     """Other names for the same columns, by position."""
 
     def __init__(self, names: Sequence[str], before: Sequence[str]) -> None:
@@ -80,7 +67,7 @@ class Rename(Operator):
         return [punctuation.rename(dict(zip(self.before, self.names, strict=True)))]
 
 
-class Prefix(Operator):
+class Prefix(Passing):
     """An alias before every column name."""
 
     def __init__(self, alias: str) -> None:
@@ -93,21 +80,6 @@ class Prefix(Operator):
     def advance(self, punctuation: Punctuation) -> list[Punctuation]:
         """The same promise under the new names."""
         return [punctuation.rename({a: f"{self.alias}.{a}" for a in punctuation.attributes})]
-
-
-class MeldInput(Operator):
-    """One input of a union: rows pass at once, promises wait until every input has made them."""
-
-    def __init__(self, meld: Meld, number: int) -> None:
-        self.meld, self.number = meld, number
-
-    def process(self, chunk: Chunk) -> Chunk:
-        """Nothing is held."""
-        return chunk
-
-    def advance(self, punctuation: Punctuation) -> list[Punctuation]:
-        """What all inputs promise now that they did not before."""
-        return self.meld.punctuate(self.number, punctuation)
 
 
 def project(items: Sequence[NamedScalar], table: pa.Table) -> pa.Table:
