@@ -44,7 +44,7 @@ class WidKernel(WindowKernel):
             raise UnsupportedError(f"a row never leaves {spec.kind} windows, so its ids have no end; the landmark "
                                    "kernel runs them")
         super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
-        self._state = RangeState(keys, aggregates)
+        self.ranges = RangeState(keys, aggregates)
 
     # -- rows in
 
@@ -65,8 +65,8 @@ class WidKernel(WindowKernel):
             chosen = pa.array(counted)
             keys = keys.filter(chosen) if keys.num_columns else keys
             arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
-        ranged = pa.table([pa.array(first), *encode(keys, self._state.keys).columns], names=self._state.key_names)
-        self._state.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
+        ranged = pa.table([pa.array(first), *encode(keys, self.ranges.keys).columns], names=self.ranges.key_names)
+        self.ranges.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
         return late
 
     # -- progress in, results out
@@ -80,24 +80,24 @@ class WidKernel(WindowKernel):
         assert bound is not None  # the bound table took it
         closed = self._closed_below(bound)
         if not others:
-            if closed <= self._state.closed:  # finer than the slide: nothing new is complete
+            if closed <= self.ranges.closed:  # finer than the slide: nothing new is complete
                 return self.nothing
-            results = self._results(self._state.due(closed), closed)
-            self._state.close(closed)
+            results = self._results(self.ranges.due(closed), closed)
+            self.ranges.close(closed)
             return results
         patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
-        masks = [np.logical_and.reduce([p.mask(run.table.column(a)) for a, p in patterns]) for run in self._state.runs]
+        masks = [np.logical_and.reduce([p.mask(run.table.column(a)) for a, p in patterns]) for run in self.ranges.runs]
         chosen = [run.table.filter(pa.array(mask & (run.first < closed)))
-                  for run, mask in zip(self._state.runs, masks, strict=True)]
-        results = self._results(pa.concat_tables([self._state.schema.empty_table(), *chosen]), closed)
-        self._state.close_some(closed, masks)
+                  for run, mask in zip(self.ranges.runs, masks, strict=True)]
+        results = self._results(pa.concat_tables([self.ranges.schema.empty_table(), *chosen]), closed)
+        self.ranges.close_some(closed, masks)
         return results
 
     def _results(self, due: pa.Table, closed: int) -> pa.Table:
         if due.num_rows == 0:
             return self.nothing
         names = self.keys.names
-        due_first = np.maximum(due.column(FIRST).to_numpy(), self._state.closed)
+        due_first = np.maximum(due.column(FIRST).to_numpy(), self.ranges.closed)
         due_end = due.column(END).to_numpy()
         due = due.drop_columns([FIRST])
         parts: list[pa.Table] = []
@@ -137,16 +137,16 @@ class WidKernel(WindowKernel):
     @property
     def closed_below(self) -> int:
         """Windows with smaller ids are closed for every group."""
-        return self._state.closed
+        return self.ranges.closed
 
     def open_windows(self) -> list[int]:
         """The ids of windows that hold rows and are not closed."""
-        return [int(w) for w in ids_in_ranges(*self._state.ranges())]
+        return [int(w) for w in ids_in_ranges(*self.ranges.ranges())]
 
     def counters(self) -> dict[str, int]:
         """How much state there is: partials held, (window, group) pairs they stand for, bytes, open windows."""
-        table = self._state.compact()
-        first, end = self._state.ranges()
+        table = self.ranges.compact()
+        first, end = self.ranges.ranges()
         codes = group_codes([table.column(n) for n in self.keys.names])[0] if self.keys.names else None
         open_windows, pairs = (int(disjoint_ranges(first, end, c)[1].sum()) for c in (None, codes))
         return {"rows": self.rows, "late": self.late_rows, "buffered": 0, "partials": table.num_rows,
@@ -155,12 +155,12 @@ class WidKernel(WindowKernel):
     # -- saving
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-        return {"closed": self._state.closed}, {"state": self._state.compact()}
+        return {"closed": self.ranges.closed}, {"state": self.ranges.compact()}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
-        self._state = RangeState(self.keys, self.aggregates)
-        self._state.closed = header["closed"]
-        self._state.add(tables["state"].cast(self._state.schema))
+        self.ranges = RangeState(self.keys, self.aggregates)
+        self.ranges.closed = header["closed"]
+        self.ranges.add(tables["state"].cast(self.ranges.schema))
 
 
 def _paired_panes(spec: WindowSpec) -> tuple[int, int]:

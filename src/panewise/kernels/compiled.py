@@ -1,0 +1,399 @@
+"""The loops of the dense pane kernel, compiled by numba on first use and cached on disk.
+
+Importing this module imports numba, which takes a second: only a kernel that has seen many rows does so. Cells of the
+pane store are addressed by *slots*, row × stride + group code, into flat views of its state columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+SUM, MIN, MAX, PAIR, REST = range(5)
+"""How a state column merges."""
+LOW = (1 << 32) - 1
+
+compiled = numba.njit(cache=True, nogil=True)
+
+
+# -- groups --------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def find_codes(keys: Ints, slot_keys: Ints, slot_codes: Ints, known: Ints, count: int, codes: Ints) -> int:
+    """Codes of keys by an open hash table; unknown keys get the next ones. Returns how many are known now.
+
+    The table has room: a power of two of slots, at most half of them taken after this batch.
+    """
+    mask = len(slot_keys) - 1
+    for i in range(len(keys)):
+        key = keys[i]
+        slot = ((key * np.int64(-7046029254386353131)) >> np.int64(20)) & mask
+        while slot_codes[slot] >= 0 and slot_keys[slot] != key:
+            slot = (slot + 1) & mask
+        if slot_codes[slot] < 0:
+            slot_keys[slot] = key
+            slot_codes[slot] = count
+            known[count] = key
+            count += 1
+        codes[i] = slot_codes[slot]
+    return count
+
+
+# -- rows into panes -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def any_below(values: Ints, bounds: Ints, floor: int) -> bool:
+    """Whether a value is below its own bound or below the bound of all."""
+    for i in range(len(values)):  # noqa: SIM110 (compiled)
+        if values[i] < bounds[i] or values[i] < floor:
+            return True
+    return False
+
+
+@compiled
+def pane_of(distance: int, length: int, slide: int, paired: bool) -> int:
+    """The pane of a value at this distance from the origin: cut where a window begins, and where one ends."""
+    pane = distance // slide
+    if paired:
+        pane = pane + (distance + length) // slide - length // slide
+    return pane
+
+
+@compiled
+def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired: bool, row_of: Ints, first_pane: int,
+          free: Ints, counts: Ints, stride: int, slots: Ints) -> int:
+    """The slot of every row; a pane that has none yet gets a free row. Returns where it stopped for lack of room.
+
+    ``row_of[pane - first_pane]`` is the row of a pane or -1; ``counts[0]`` is the number of free rows.
+    Neighbouring values mostly share a pane, so the division is done only when a value leaves the last one.
+    """
+    low, high, row = 1, 0, -1
+    for i in range(len(values)):
+        distance = values[i] - base
+        if distance < low or distance >= high:
+            pane = pane_of(distance, length, slide, paired)
+            at = pane - first_pane
+            if at < 0 or at >= len(row_of):
+                return i
+            row = row_of[at]
+            if row < 0:
+                if counts[0] == 0:
+                    return i
+                counts[0] -= 1
+                row = free[counts[0]]
+                row_of[at] = row
+            if paired:
+                low, high = distance, distance + 1
+            else:
+                low = pane * slide
+                high = low + slide
+        slots[i] = row * stride + codes[i]
+    return len(values)
+
+
+# -- rows into states ----------------------------------------------------------------------------------------------
+
+
+@compiled
+def fold_count(count: Ints, slots: Ints) -> None:
+    """One more each."""
+    for i in range(len(slots)):
+        count[slots[i]] += 1
+
+
+@compiled
+def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Ints, values: Ints) -> None:
+    """Halves of 32 bits, each of which sums two thousand million rows without overflow."""
+    for i in range(len(slots)):
+        at = slots[i]
+        count[at] += 1
+        high[at] += values[i] >> 32
+        low[at] += values[i] & LOW
+
+
+@compiled
+def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Ints, values: Floats) -> None:
+    """The rounding error of every addition is kept in ``rest`` (Neumaier)."""
+    for i in range(len(slots)):
+        at = slots[i]
+        count[at] += 1
+        before, value = total[at], values[i]
+        after = before + value
+        total[at] = after
+        if np.isfinite(after):
+            if abs(before) >= abs(value):
+                rest[at] += (before - after) + value
+            else:
+                rest[at] += (value - after) + before
+
+
+@compiled
+def fold_int_max(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) -> None:
+    """The larger; ``seen`` says that there was a value."""
+    for i in range(len(slots)):
+        at = slots[i]
+        seen[at] = level
+        best[at] = max(best[at], values[i])
+
+
+@compiled
+def fold_int_min(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) -> None:
+    """The smaller; ``seen`` says that there was a value."""
+    for i in range(len(slots)):
+        at = slots[i]
+        seen[at] = level
+        best[at] = min(best[at], values[i])
+
+
+@compiled
+def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
+    """The larger; NaN is the largest of all, noted in ``seen`` as the other level."""
+    for i in range(len(slots)):
+        at, value = slots[i], values[i]
+        if np.isnan(value):
+            seen[at] = max(seen[at], 3 - level)
+        else:
+            seen[at] = max(seen[at], level)
+            if value > best[at]:
+                best[at] = value + 0.0
+
+
+@compiled
+def fold_float_min(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
+    """The smaller; NaN is the largest of all, noted in ``seen`` as the other level."""
+    for i in range(len(slots)):
+        at, value = slots[i], values[i]
+        if np.isnan(value):
+            seen[at] = max(seen[at], 3 - level)
+        else:
+            seen[at] = max(seen[at], level)
+            if value < best[at]:
+                best[at] = value + 0.0
+
+
+# -- panes into windows --------------------------------------------------------------------------------------------
+
+
+@compiled
+def merge_ints(merge: int, into: Ints, other: Ints) -> None:
+    """Two vectors of states, group by group."""
+    if merge == SUM:
+        for g in range(len(into)):
+            into[g] += other[g]
+    elif merge == MAX:
+        for g in range(len(into)):
+            into[g] = max(into[g], other[g])
+    else:
+        for g in range(len(into)):
+            into[g] = min(into[g], other[g])
+
+
+@compiled
+def merge_floats(merge: int, into: Floats, rest: Floats, other: Floats) -> None:
+    """The same for floats; the rounding error of sums goes to ``rest``."""
+    if merge == PAIR:
+        for g in range(len(into)):
+            before, value = into[g], other[g]
+            after = before + value
+            into[g] = after
+            if np.isfinite(after):
+                if abs(before) >= abs(value):
+                    rest[g] += (before - after) + value
+                else:
+                    rest[g] += (value - after) + before
+    elif merge == REST:
+        for g in range(len(into)):
+            into[g] += other[g]
+    elif merge == MAX:
+        for g in range(len(into)):
+            into[g] = max(into[g], other[g])
+    else:
+        for g in range(len(into)):
+            into[g] = min(into[g], other[g])
+
+
+@compiled
+def merge_row(int_merges: Ints, float_merges: Ints, int_into: Any, float_into: Any, ints: Any, floats: Any) -> None:
+    """All columns that cannot be taken away again; the others are kept by running totals."""
+    for c in range(len(int_merges)):
+        if int_merges[c] != SUM:
+            merge_ints(int_merges[c], int_into[c], ints[c])
+    for c in range(len(float_merges)):
+        merge_floats(float_merges[c], float_into[c], float_into[min(c + 1, len(float_merges) - 1)], floats[c])
+
+
+@compiled
+def close_windows(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, int_initial: Ints,
+                  float_initial: Floats, panes: Ints, rows: Ints, running: Any, back_ints: Any, back_floats: Any,
+                  state: Ints, per_window: int, per_slide: int, stop: int, closed: Ints, groups: int, out_wid: Ints,
+                  out_group: Ints, out_ints: Any, out_floats: Any) -> int:
+    """Put windows together in order, up to ``stop`` or until the output is full; returns how many results there are.
+
+    ``state`` is [next window, head, split, tail]: the panes at [head, tail) are in the next window's reach, those
+    before ``split`` hold merges from themselves up to ``split`` (the front of two stacks), the merge of the others is
+    in ``back``. What can be taken away again is in ``running`` instead: added when a pane enters, subtracted when it
+    leaves. Each pane is merged a constant number of times, whatever the number of panes per window.
+    """
+    wid, head, split, tail = state[0], state[1], state[2], state[3]
+    found, known = 0, len(panes)
+    while wid < stop:
+        if head == tail:  # nothing in reach: go on at the first window of the next pane
+            if tail == known:
+                wid = stop
+                break
+            wid = max(wid, panes[tail] // per_slide)
+            if wid >= stop:
+                wid = stop
+                break
+        if found + groups > len(out_wid):
+            break
+        end = (wid + 1) * per_slide
+        start = end - per_window
+        while tail < known and panes[tail] < end:
+            row = rows[tail]
+            for c in range(len(int_merges)):
+                if int_merges[c] == SUM:
+                    for g in range(groups):
+                        running[c, g] += ints[c, row, g]
+            merge_row(int_merges, float_merges, back_ints, back_floats, ints[:, row], floats[:, row])
+            tail += 1
+        while head < tail and panes[head] < start:
+            row = rows[head]
+            for c in range(len(int_merges)):
+                if int_merges[c] == SUM:
+                    for g in range(groups):
+                        running[c, g] -= ints[c, row, g]
+            head += 1
+        if head >= split and tail > head:  # the front is used up: the back becomes the front
+            for j in range(tail - 2, head - 1, -1):
+                merge_row(int_merges, float_merges, ints[:, rows[j]], floats[:, rows[j]], ints[:, rows[j + 1]],
+                          floats[:, rows[j + 1]])
+            split = tail
+            for c in range(len(int_merges)):
+                back_ints[c, :] = int_initial[c]
+            for c in range(len(float_merges)):
+                back_floats[c, :] = float_initial[c]
+        elif head == tail:
+            split = tail
+            for c in range(len(int_merges)):
+                back_ints[c, :] = int_initial[c]
+            for c in range(len(float_merges)):
+                back_floats[c, :] = float_initial[c]
+        if head < tail:
+            begin = found
+            for g in range(groups):
+                if running[0, g] > 0 and closed[g] <= wid:
+                    out_wid[found] = wid
+                    out_group[found] = g
+                    found += 1
+            front = rows[head]
+            emit(int_merges, float_merges, running, back_ints, back_floats, ints[:, front], floats[:, front],
+                 out_group[begin:found], out_ints[:, begin:found], out_floats[:, begin:found])
+        wid += 1
+    state[0], state[1], state[2], state[3] = wid, head, split, tail
+    return found
+
+
+@compiled
+def emit(int_merges: Ints, float_merges: Ints, running: Any, back_ints: Any, back_floats: Any, front_ints: Any,
+         front_floats: Any, chosen: Ints, out_ints: Any, out_floats: Any) -> None:
+    """One window's states of the chosen groups: running totals, and front merged with back."""
+    for c in range(len(int_merges)):
+        merge = int_merges[c]
+        for i in range(len(chosen)):
+            g = chosen[i]
+            if merge == SUM:
+                out_ints[c, i] = running[c, g]
+            elif merge == MAX:
+                out_ints[c, i] = max(front_ints[c, g], back_ints[c, g])
+            else:
+                out_ints[c, i] = min(front_ints[c, g], back_ints[c, g])
+    for c in range(len(float_merges)):
+        merge = float_merges[c]
+        if merge == PAIR:
+            for i in range(len(chosen)):
+                g = chosen[i]
+                before, value = front_floats[c, g], back_floats[c, g]
+                after = before + value
+                out_floats[c, i] = after
+                error = 0.0
+                if np.isfinite(after):
+                    error = (before - after) + value if abs(before) >= abs(value) else (value - after) + before
+                out_floats[c + 1, i] = error
+        elif merge == REST:
+            for i in range(len(chosen)):
+                g = chosen[i]
+                out_floats[c, i] += front_floats[c, g] + back_floats[c, g]
+        elif merge == MAX:
+            for i in range(len(chosen)):
+                g = chosen[i]
+                out_floats[c, i] = max(front_floats[c, g], back_floats[c, g])
+        else:
+            for i in range(len(chosen)):
+                g = chosen[i]
+                out_floats[c, i] = min(front_floats[c, g], back_floats[c, g])
+
+
+@compiled
+def close_groups(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, int_initial: Ints,
+                 float_initial: Floats, panes: Ints, rows: Ints, state: Ints, per_window: int, per_slide: int,
+                 stop: int, closed: Ints, chosen: Ints, at: Ints, out_wid: Ints, out_group: Ints, out_ints: Any,
+                 out_floats: Any) -> int:
+    """The windows of single groups up to ``stop``, each from its panes; returns how many results there are.
+
+    ``at`` is [place in chosen, window] to go on from when the output was full; ``[len(chosen), …]`` when done.
+    """
+    head, split, known = state[1], state[2], len(panes)
+    found = 0
+    place_, wid = at[0], at[1]
+    while place_ < len(chosen):
+        g = chosen[place_]
+        first = head
+        wid = max(wid, state[0], closed[g])
+        while wid < stop and first < known:
+            end = (wid + 1) * per_slide
+            start = end - per_window
+            while first < known and panes[first] < start:
+                first += 1
+            if first == known:
+                break
+            if panes[first] >= end:
+                wid = max(wid + 1, panes[first] // per_slide)
+                continue
+            if found == len(out_wid):
+                at[0], at[1] = place_, wid
+                return found
+            for c in range(len(int_merges)):
+                out_ints[c, found] = int_initial[c]
+            for c in range(len(float_merges)):
+                out_floats[c, found] = float_initial[c]
+            j = first
+            while j < known and panes[j] < end:
+                row = rows[j]
+                for c in range(len(int_merges)):
+                    if int_merges[c] == SUM:
+                        out_ints[c, found] += ints[c, row, g]
+                j += 1
+            j = first
+            while j < known and panes[j] < end:
+                row = rows[j]
+                merge_row(int_merges, float_merges, out_ints[:, found : found + 1], out_floats[:, found : found + 1],
+                          ints[:, row, g : g + 1], floats[:, row, g : g + 1])
+                j = split if j < split else j + 1  # the first pane of the front stands for all of it
+            if out_ints[0, found] > 0:
+                out_wid[found] = wid
+                out_group[found] = g
+                found += 1
+            wid += 1
+        place_ += 1
+        wid = state[0]
+    at[0], at[1] = place_, wid
+    return found

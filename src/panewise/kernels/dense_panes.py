@@ -1,0 +1,350 @@
+"""Partial aggregates of panes as dense arrays, state column × pane × group, filled and rolled up by compiled loops.
+
+A pane has a *row* of the arrays while it is in use; rows are recycled. Windows are put together in order, each pane
+merged a constant number of times whatever RANGE/SLIDE is: what can be taken away again (counts, integer sums) by
+running totals, the rest by two stacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.aggregates.arrays import as_floats, long_keys, plain, valid_rows
+from panewise.aggregates.base import Codes
+from panewise.aggregates.compiled_form import ADDED, CompiledForm, StateColumn
+from panewise.core.ordinals import Ordinals
+from panewise.kernels import compiled
+from panewise.progress.watermarks import NO_BOUND
+from panewise.windows.sliding import SlidingWindow
+
+Numbers = npt.NDArray[Any]
+"""int64 or float64."""
+MERGES = {"sum": compiled.SUM, "min": compiled.MIN, "max": compiled.MAX, "pair": compiled.PAIR, "rest": compiled.REST}
+FOLDS: dict[str, Callable[..., None]] = {
+    "float sum": compiled.fold_float_sum, "int sum": compiled.fold_int_sum,
+    "float max": compiled.fold_float_max, "float min": compiled.fold_float_min,
+    "int max": compiled.fold_int_max, "int min": compiled.fold_int_min,
+}
+RESULTS_AT_ONCE = 1 << 18
+MOST_PANES = 1 << 22
+"""Between the first open pane and the last; a stream that jumps further is not dense."""
+ALWAYS_DENSE = 1 << 25
+"""Bytes of arrays that are never too many."""
+SPARSE = 16
+"""Arrays this many times larger than what is in them are too sparse."""
+
+
+class TooSparse(Exception):  # noqa: N818 (not an error: the kernel goes on in another way)
+    """The panes or groups in use are so few among those in reach that dense arrays would waste memory."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """States of closed windows: window ids, group numbers, and the state columns of all aggregates in order."""
+
+    wids: Ordinals
+    groups: Codes
+    states: list[Numbers]
+
+
+class DensePanes:
+    """Panes of one window specification for groups 0, 1, 2, …"""
+
+    def __init__(self, spec: SlidingWindow, forms: Sequence[CompiledForm]) -> None:
+        self.spec, self.forms = spec, list(forms)
+        whole, rest = divmod(spec.range, spec.slide)
+        self.paired = bool(rest)
+        self.per_window, self.per_slide = (2 * whole + 1, 2) if rest else (whole, 1)
+        columns = [ADDED]  # how many rows a cell has: a group without any has no result
+        self.places: list[tuple[bool, int]] = []
+        counts = {True: 0, False: 1}
+        for form in forms:
+            for column in form.columns:
+                if form.fold == "rows":
+                    self.places.append((False, 0))
+                    continue
+                self.places.append((column.is_float, counts[column.is_float]))
+                counts[column.is_float] += 1
+                columns.append(column)
+        ints, floats = [[c for c in columns if c.is_float is kind] for kind in (False, True)]
+        self._int_merges, self._float_merges = _merges(ints), _merges(floats)
+        self._int_initial = np.array([c.initial for c in ints], np.int64)
+        self._float_initial = np.array([c.initial for c in floats], np.float64)
+        self.panes = np.empty(0, np.int64)
+        """Panes in use, ascending, and their rows."""
+        self.rows = np.empty(0, np.int64)
+        self.closed = np.full(8, NO_BOUND, np.int64)
+        """Windows of each group below this were put out already."""
+        self.state = np.array([NO_BOUND, 0, 0, 0], np.int64)
+        self._first_pane = 0
+        self._row_of = np.empty(0, np.int64)
+        self._free = np.arange(8)
+        self._free_count = np.array([8])
+        self._allocate(8, 8)
+
+    # -- memory
+
+    def _allocate(self, rows: int, groups: int) -> None:
+        self.ints = _filled((len(self._int_initial), rows, groups), self._int_initial)
+        self.floats = _filled((len(self._float_initial), rows, groups), self._float_initial)
+        self._running = np.zeros((len(self._int_initial), groups), np.int64)
+        self._back_ints = _filled((len(self._int_initial), groups), self._int_initial)
+        self._back_floats = _filled((len(self._float_initial), groups), self._float_initial)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return self.ints.nbytes + self.floats.nbytes
+
+    @property
+    def groups(self) -> int:
+        """Room for so many groups."""
+        return int(self.ints.shape[2])
+
+    def reserve_groups(self, groups: int) -> None:
+        """Make room for groups."""
+        if groups > self.groups:
+            self._resize(self.ints.shape[1], 1 << (groups - 1).bit_length())
+
+    def _resize(self, rows: int, groups: int) -> None:
+        wanted = self.nbytes // (self.ints.shape[1] * self.groups) * rows * groups
+        if wanted > ALWAYS_DENSE:
+            used = np.count_nonzero(self.ints[0]) * (len(self._int_initial) + len(self._float_initial)) * 8
+            if wanted > SPARSE * used:
+                raise TooSparse
+        old = self.ints, self.floats, self._running, self._back_ints, self._back_floats
+        before_rows, before_groups = self.ints.shape[1:]
+        self._allocate(rows, groups)
+        new = self.ints, self.floats, self._running, self._back_ints, self._back_floats
+        for fresh, former in zip(new, old, strict=True):
+            if former.ndim == 3:
+                fresh[:, :before_rows, :before_groups] = former
+            else:
+                fresh[:, :before_groups] = former
+        added = np.arange(before_rows, rows)
+        self._free = np.concatenate([self._free[: self._free_count[0]], added, np.zeros(before_rows, np.int64)])
+        self._free_count[0] += len(added)
+        self.closed = np.append(self.closed, np.full(groups - before_groups, NO_BOUND, np.int64))
+
+    # -- rows in
+
+    def fold(self, values: Ordinals, codes: Codes, arguments: Sequence[Sequence[pa.Array]]) -> None:
+        """Rows, all in windows that are open, into the cells of their panes."""
+        slots = self._slots(values, codes)
+        compiled.fold_count(self.ints[0].reshape(-1), slots)
+        at = 0
+        for form, columns in zip(self.forms, arguments, strict=True):
+            if form.fold != "rows":
+                self._fold_one(form, [self.column(at + i) for i in range(len(form.columns))], slots, columns)
+            at += len(form.columns)
+
+    def _fold_one(self, form: CompiledForm, states: Sequence[Numbers], slots: Codes,
+                  columns: Sequence[pa.Array]) -> None:
+        mask = valid_rows(columns)
+        if mask is not None:
+            slots = slots[mask]
+        if form.fold == "count":
+            compiled.fold_count(states[0], slots)
+            return
+        array = plain(columns[0])
+        if mask is not None:
+            array = array.filter(pa.array(mask))
+        values = as_floats(array) if form.fold.startswith("float") else long_keys(array)
+        loop, level = FOLDS[form.fold], [form.level] if form.level else []
+        loop(*states, slots, values, *level)
+
+    def column(self, number: int) -> Numbers:
+        """One state column, all cells in a row."""
+        is_float, at = self.places[number]
+        flat: Numbers = (self.floats if is_float else self.ints)[at].reshape(-1)
+        return flat
+
+    def _slots(self, values: Ordinals, codes: Codes) -> Codes:
+        slots = np.empty(len(values), np.int64)
+        spec, free = self.spec, int(self._free_count[0])
+        base = spec.origin - spec.lag
+        done = 0
+        while True:
+            done += compiled.place(values[done:], codes[done:], base, spec.range, spec.slide, self.paired, self._row_of,
+                                   self._first_pane, self._free, self._free_count, self.groups, slots[done:])
+            if int(self._free_count[0]) < free:
+                self._note_new(free)
+            if done == len(values):
+                return slots
+            pane = compiled.pane_of(int(values[done]) - base, spec.range, spec.slide, self.paired)
+            if not self._first_pane <= pane < self._first_pane + len(self._row_of):
+                rest = compiled.pane_of(int(values[done:].min()) - base, spec.range, spec.slide, self.paired)
+                self._reach(min(pane, rest), pane)
+            else:
+                self._resize(2 * self.ints.shape[1], self.groups)
+            free = int(self._free_count[0])
+
+    def _note_new(self, free: int) -> None:
+        """Panes that ``place`` gave a row: their rows were at the end of the free list."""
+        rows = self._free[int(self._free_count[0]) : free]
+        at = np.flatnonzero(np.isin(self._row_of, rows))
+        panes = np.concatenate([self.panes, at + self._first_pane])
+        rows = np.concatenate([self.rows, self._row_of[at]])
+        order = np.argsort(panes)  # new panes come after those that windows were already put together from
+        self.panes, self.rows = panes[order], rows[order]
+
+    def _reach(self, low: int, high: int) -> None:
+        """Let the map of rows cover these panes too."""
+        if len(self.panes):
+            low, high = min(low, int(self.panes[0])), max(high, int(self.panes[-1]))
+        if high - low > MOST_PANES:
+            raise TooSparse
+        room = max(64, high - low + 1)
+        self._first_pane = low - room // 2
+        self._row_of = np.full(2 * room, -1, np.int64)
+        self._row_of[self.panes - self._first_pane] = self.rows
+
+    # -- windows out
+
+    def close(self, stop: int) -> Iterator[Found]:
+        """Windows below ``stop`` of all groups, ascending; what was put out for a group before is left out."""
+        if self.state[0] == NO_BOUND:
+            self.state[0] = self.panes[0] // self.per_slide if len(self.panes) else stop
+        groups = self.groups
+        while self.state[0] < stop:
+            room = max(groups, min(RESULTS_AT_ONCE, groups * 64))
+            wids, numbers, ints, floats = self._output(room)
+            count = compiled.close_windows(
+                self.ints, self.floats, self._int_merges, self._float_merges, self._int_initial, self._float_initial,
+                self.panes, self.rows, self._running, self._back_ints, self._back_floats, self.state, self.per_window,
+                self.per_slide, stop, self.closed, groups, wids, numbers, ints, floats)
+            if count:
+                yield self._found(count, wids, numbers, ints, floats)
+        self._release(int(self.state[1]))
+
+    def close_groups(self, stop: int, chosen: Codes) -> Iterator[Found]:
+        """Windows below ``stop`` of some groups."""
+        if len(self.panes):
+            at = np.array([0, NO_BOUND])
+            start = self.state.copy()
+            if start[0] == NO_BOUND:
+                start[0] = self.panes[0] // self.per_slide
+            at[1] = start[0]
+            while at[0] < len(chosen):
+                wids, numbers, ints, floats = self._output(min(RESULTS_AT_ONCE, max(64, 4 * len(chosen))))
+                count = compiled.close_groups(
+                    self.ints, self.floats, self._int_merges, self._float_merges, self._int_initial,
+                    self._float_initial, self.panes, self.rows, start, self.per_window, self.per_slide, stop,
+                    self.closed, chosen, at, wids, numbers, ints, floats)
+                if count:
+                    yield self._found(count, wids, numbers, ints, floats)
+        self.closed[chosen] = np.maximum(self.closed[chosen], stop)
+
+    def _output(self, room: int) -> tuple[Ordinals, Codes, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        return (np.empty(room, np.int64), np.empty(room, np.int64), np.empty((len(self._int_initial), room), np.int64),
+                np.empty((len(self._float_initial), room), np.float64))
+
+    def _found(self, count: int, wids: Ordinals, numbers: Codes, ints: npt.NDArray[np.int64],
+               floats: npt.NDArray[np.float64]) -> Found:
+        states = [(floats if is_float else ints)[at, :count] for is_float, at in self.places]
+        return Found(wids[:count], numbers[:count], states)
+
+    def _release(self, head: int) -> None:
+        """Rows of panes that no open window reaches, back to the free list."""
+        if head:
+            self._recycle(np.arange(head))
+            self.state[1:] -= head
+
+    def _recycle(self, places: Codes) -> None:
+        rows = self.rows[places]
+        for c, value in enumerate(self._int_initial):
+            self.ints[c, rows] = value
+        for c, number in enumerate(self._float_initial):
+            self.floats[c, rows] = number
+        self._row_of[self.panes[places] - self._first_pane] = -1
+        count = int(self._free_count[0])
+        self._free[count : count + len(rows)] = rows
+        self._free_count[0] = count + len(rows)
+        self.panes, self.rows = np.delete(self.panes, places), np.delete(self.rows, places)
+
+    def forget_closed(self) -> None:
+        """Panes whose groups all were closed one by one: nothing will ask for them."""
+        tail = int(self.state[3])
+        ends = (self.panes[tail:] + self.per_window) // self.per_slide
+        live = (self.ints[0, self.rows[tail:]] > 0) & (self.closed[None, :] < ends[:, None])
+        self._recycle(tail + np.flatnonzero(~live.any(axis=1)))
+
+    # -- the same state as ranges of window ids
+
+    def ranges(self) -> tuple[Ordinals, Ordinals, Codes, list[Numbers]]:
+        """For every state the windows [first, end) it counts in, its group and its columns.
+
+        The front of the two stacks holds merges, so there the columns that can be taken away and the others have
+        ranges of their own.
+        """
+        k, m, (start, head, split, _) = self.per_window, self.per_slide, self.state.tolist()
+        parts: list[tuple[Ordinals, Ordinals, Codes, list[Numbers]]] = []
+        initial = [(self._float_initial if f else self._int_initial)[at] for f, at in self.places]
+        invertible = [not f and self._int_merges[at] == compiled.SUM for f, at in self.places]
+        for j in range(head, len(self.panes)):
+            pane, row = int(self.panes[j]), int(self.rows[j])
+            end, used = (pane + k) // m, self.ints[0, row] > 0
+            first = max(start, pane // m)
+            if j >= split:
+                parts.append(self._range(first, end, row, np.flatnonzero(used), initial, None))
+                continue
+            parts.append(self._range(first, end, row, np.flatnonzero(used), initial, invertible))
+            # windows that begin after the pane before and not after this one
+            begun = first if j == head else max(start, (int(self.panes[j - 1]) + k) // m)
+            touched = np.zeros(self.groups, np.bool_)
+            for later in self.rows[j:split]:
+                touched |= self.ints[0, later] > 0
+            if begun < end:
+                rest = [not i for i in invertible]
+                parts.append(self._range(begun, end, row, np.flatnonzero(touched), initial, rest))
+        if not parts:
+            none = np.empty(0, np.int64)
+            return none, none, none, [np.empty(0, np.float64 if f else np.int64) for f, _ in self.places]
+        first_, end_, groups = (np.concatenate([p[i] for p in parts]) for i in range(3))
+        states = [np.concatenate([p[3][i] for p in parts]) for i in range(len(self.places))]
+        first_ = np.maximum(first_, self.closed[groups])
+        keep = first_ < end_
+        return first_[keep], end_[keep], groups[keep], [s[keep] for s in states]
+
+    def _range(self, first: int, end: int, row: int, groups: Codes, initial: Sequence[int | float],
+               which: Sequence[bool] | None) -> tuple[Ordinals, Ordinals, Codes, list[Numbers]]:
+        states = []
+        for i, (is_float, at) in enumerate(self.places):
+            source = (self.floats if is_float else self.ints)[at, row, groups]
+            states.append(source if which is None or which[i] else np.full_like(source, initial[i]))
+        return np.full(len(groups), first), np.full(len(groups), end), groups, states
+
+    def take_ranges(self, panes: Ordinals, groups: Codes, counts: Ordinals, states: Sequence[Numbers],
+                    start: int) -> None:
+        """Begin with states of panes, each pane and group once; nothing was folded yet."""
+        self.state[0] = start
+        if len(panes) == 0:
+            return
+        self._reach(int(panes.min()), int(panes.max()))
+        for pane in np.unique(panes).tolist():
+            if not int(self._free_count[0]):
+                self._resize(2 * self.ints.shape[1], self.groups)
+            self._free_count[0] -= 1
+            self._row_of[pane - self._first_pane] = self._free[self._free_count[0]]
+            self.panes = np.append(self.panes, pane)
+            self.rows = np.append(self.rows, self._free[self._free_count[0]])
+        slots = self._row_of[panes - self._first_pane] * self.groups + groups
+        self.ints[0].reshape(-1)[slots] = counts
+        for number, state in enumerate(states):
+            self.column(number)[slots] = state
+
+
+def _merges(columns: Sequence[StateColumn]) -> npt.NDArray[np.int64]:
+    return np.array([MERGES[c.merge] for c in columns], np.int64)
+
+
+def _filled(shape: tuple[int, ...], initial: Numbers) -> Numbers:
+    array = np.empty(shape, initial.dtype)
+    array[:] = initial.reshape(-1, *[1] * (len(shape) - 1))
+    return array

@@ -1,0 +1,221 @@
+"""Groups by number: every combination of key values has a small integer, given once and kept while it is in use.
+
+Integers, times and dates go through a compiled hash table; other values are looked up once per batch and distinct
+value. Null is a value of its own, NaN equals NaN and -0.0 equals 0.0, as GROUP BY has it in Spark SQL.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.aggregates.base import Codes
+from panewise.kernels.compiled import find_codes
+
+ROOM = 1 << 12
+
+
+class IntegerCodes:
+    """Codes 0, 1, 2, … of integers in the order they are first seen."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._known = np.empty(ROOM, np.int64)
+        self._slots = np.empty(2 * ROOM, np.int64), np.full(2 * ROOM, -1, np.int64)
+
+    @property
+    def known(self) -> Codes:
+        """The integers by code."""
+        return self._known[: self.count]
+
+    def codes(self, integers: Codes) -> Codes:
+        """The code of each; new ones are learnt."""
+        self._reserve(self.count + min(len(integers), max(self.count, ROOM // 2)))
+        codes = np.empty(len(integers), np.int64)
+        done = 0
+        while done < len(integers):  # as many at a time as surely find room
+            step = integers[done : done + len(self._known) - self.count]
+            self.count = find_codes(step, *self._slots, self._known, self.count, codes[done : done + len(step)])
+            done += len(step)
+            if done < len(integers):
+                self._reserve(2 * len(self._known))
+        return codes
+
+    def _reserve(self, count: int) -> None:
+        if count <= len(self._known):
+            return
+        size = 1 << int(count - 1).bit_length()
+        known = self.known
+        self._known = np.empty(size, np.int64)
+        self._slots = np.empty(2 * size, np.int64), np.full(2 * size, -1, np.int64)
+        self.count = find_codes(known, *self._slots, self._known, 0, np.empty(len(known), np.int64))
+
+
+class KeyColumn(ABC):
+    """The distinct values of one key column."""
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        self.type = data_type
+
+    @abstractmethod
+    def codes(self, column: pa.Array) -> Codes:
+        """The code of every row's value."""
+
+    @abstractmethod
+    def values(self, codes: Codes) -> pa.Array:
+        """The values behind codes."""
+
+
+class IntegerKeys(KeyColumn):
+    """Values that are 64-bit integers underneath; null has a code of its own, the first one there."""
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        super().__init__(data_type)
+        self._integers = IntegerCodes()
+        self._null = -1
+
+    def codes(self, column: pa.Array) -> Codes:
+        """By the hash table; nulls aside."""
+        if column.null_count == 0:
+            codes = self._integers.codes(self._as_integers(column))
+            return codes if self._null < 0 else self._around(codes)
+        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        found = self._integers.codes(self._as_integers(column.filter(pa.array(valid))))
+        if self._null < 0:
+            self._null = self._integers.count
+        codes = np.full(len(column), self._null, np.int64)
+        codes[valid] = self._around(found)
+        return codes
+
+    def _around(self, codes: Codes) -> Codes:
+        return codes + (codes >= self._null)
+
+    def values(self, codes: Codes) -> pa.Array:
+        """Back to the column's type."""
+        if self._null >= 0:
+            null = codes == self._null
+            codes = np.where(null, 0, codes - (codes > self._null))
+            known = self._integers.known if self._integers.count else np.zeros(1, np.int64)
+            return self._typed(pa.array(known[codes], mask=null))
+        return self._typed(pa.array(self._integers.known[codes]))
+
+    def _as_integers(self, column: pa.Array) -> Codes:
+        if pa.types.is_floating(self.type):
+            floats = column.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0
+            floats[np.isnan(floats)] = np.nan
+            bits: Codes = floats.view(np.int64)
+            return bits
+        if pa.types.is_boolean(self.type):
+            column = column.cast(pa.int8())
+        elif pa.types.is_temporal(self.type):
+            column = column.view(pa.int64() if self.type.bit_width == 64 else pa.int32())
+        integers: Codes = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        return integers
+
+    def _typed(self, integers: pa.Array) -> pa.Array:
+        if integers.type == self.type:
+            return integers
+        if pa.types.is_floating(self.type):
+            return integers.view(pa.float64()).cast(self.type)
+        if pa.types.is_boolean(self.type):
+            return integers.cast(pa.int8()).cast(pa.bool_())
+        if pa.types.is_temporal(self.type):
+            return (integers if self.type.bit_width == 64 else integers.cast(pa.int32())).view(self.type)
+        return integers.cast(self.type)
+
+
+class ValueKeys(KeyColumn):
+    """Any other value, such as text: looked up in a dictionary, once per distinct value of a batch."""
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        super().__init__(data_type)
+        self._code_of: dict[Any, int] = {}
+        self._known: list[Any] = []
+        self._array: pa.Array | None = None
+
+    def codes(self, column: pa.Array) -> Codes:
+        """By the batch's own dictionary."""
+        if pa.types.is_nested(self.type):
+            return np.fromiter((self._code(repr(v), v) for v in column.to_pylist()), np.int64, len(column))
+        if not pa.types.is_dictionary(column.type) or column.dictionary.null_count:
+            plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+            column = plain.dictionary_encode(null_encoding="encode")
+        translation = np.fromiter((self._code(v, v) for v in column.dictionary.to_pylist()), np.int64,
+                                  len(column.dictionary))
+        indices = column.indices
+        if indices.null_count:
+            translation = np.append(translation, self._code(None, None))
+            indices = indices.fill_null(len(translation) - 1)
+        codes: Codes = translation[indices.to_numpy(zero_copy_only=False)]
+        return codes
+
+    def _code(self, key: Any, value: Any) -> int:
+        code = self._code_of.setdefault(key, len(self._known))
+        if code == len(self._known):
+            self._known.append(value)
+            self._array = None
+        return code
+
+    def values(self, codes: Codes) -> pa.Array:
+        """Back to the column's type."""
+        if self._array is None:
+            self._array = pa.array(self._known, self.type)
+        return pc.take(self._array, pa.array(codes))
+
+
+class KeyTable:
+    """The groups of a query by number."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._columns = [key_column(field.type) for field in schema]
+        self._pairs = [IntegerCodes() for _ in self._columns[1:]]
+        self._seen = 0
+
+    def __len__(self) -> int:
+        return self._seen
+
+    def codes(self, keys: pa.Table, rows: int) -> Codes:
+        """The number of every row's group; new groups get the next numbers."""
+        if not self._columns:
+            self._seen = max(self._seen, min(rows, 1))
+            return np.zeros(rows, np.int64)
+        codes = self._columns[0].codes(_flat(keys.column(0)))
+        for i, (column, pairs) in enumerate(zip(self._columns[1:], self._pairs, strict=True), start=1):
+            codes = pairs.codes((codes << 32) | column.codes(_flat(keys.column(i))))
+        if len(codes):
+            self._seen = max(self._seen, int(codes.max()) + 1)
+        return codes
+
+    def columns(self, codes: Codes) -> list[pa.Array]:
+        """The key columns of groups."""
+        columns: list[pa.Array] = []
+        for column, pairs in zip(reversed(self._columns[1:]), reversed(self._pairs), strict=True):
+            both = pairs.known[codes]
+            columns.append(column.values(both & 0xFFFFFFFF))
+            codes = both >> 32
+        if self._columns:
+            columns.append(self._columns[0].values(codes))
+        return columns[::-1]
+
+    def table(self) -> pa.Table:
+        """All groups."""
+        return pa.table(self.columns(np.arange(len(self))), schema=self.schema)
+
+
+def key_column(data_type: pa.DataType) -> KeyColumn:
+    """The fastest way to number values of a type."""
+    types = pa.types
+    small = types.is_integer(data_type) and data_type != pa.uint64()
+    timely = types.is_temporal(data_type) and not types.is_interval(data_type)
+    if small or timely or types.is_boolean(data_type) or data_type in (pa.float32(), pa.float64()):
+        return IntegerKeys(data_type)
+    return ValueKeys(data_type)
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -1,0 +1,295 @@
+"""Paned-WID: rows are folded into panes, windows are put together from panes (Li 6.2), dense and compiled.
+
+A query begins with the state of the WID kernel, ranges of window ids, which suits few rows. After some thousand rows
+its panes move into dense arrays (``DensePanes``): one compiled step per row, and a constant number of merges per pane
+and group however many panes a window has. Should panes or groups turn out too sparse for arrays, the state moves back.
+Both forms are saved as the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.aggregates.compiled_form import CompiledForm, compiled_form
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.base import Arguments, Mask, WindowKernel
+from panewise.kernels.partials import BoundAggregate
+from panewise.kernels.range_state import END, FIRST, RangeState
+from panewise.kernels.wid import WidKernel
+from panewise.progress.late import LatePolicy, decide
+from panewise.progress.punctuation import Punctuation
+from panewise.windows.sliding import SlidingWindow
+
+if TYPE_CHECKING:
+    from panewise.kernels.dense_panes import DensePanes, Found
+    from panewise.kernels.key_table import KeyTable
+
+FEW_KEYS = 1 << 14
+"""So many groups are never worth forgetting."""
+
+
+class PanedKernel(WindowKernel):
+    """Panes of a sliding window on values, for aggregates with a compiled form."""
+
+    name = "panes"
+    dense_after: ClassVar[int] = 50_000
+    """Rows after which dense arrays are worth the time it takes to load the compiled loops."""
+
+    def __init__(self, spec: SlidingWindow, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *,
+                 attribute: str = "ts", late: str | LatePolicy = LatePolicy.DROP,
+                 partition: Sequence[str] = ()) -> None:
+        super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
+        self._window = spec
+        self._forms = forms_of(aggregates)
+        self._dense: DensePanes | None = None
+        self._numbers: KeyTable
+        self._may_be_dense = self._forms is not None and self.late is not LatePolicy.GENEROUS
+        self._look_at_keys = FEW_KEYS
+        self._wid = self._ranges()
+
+    def _ranges(self) -> WidKernel:
+        wid = WidKernel(self.spec, self.keys, self.aggregates, attribute=self.attribute, late=self.late)
+        wid.bounds = self.bounds
+        return wid
+
+    # -- rows in
+
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
+                bounds: Ordinals | None = None) -> Mask:
+        """Fold a batch into its panes."""
+        self.rows += len(values)
+        late = self._fold(values, keys, arguments, bounds)
+        if self._dense is None and self._may_be_dense and self.rows >= self.dense_after:
+            self._to_dense()
+        return late
+
+    def _fold(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Ordinals | None) -> Mask:
+        if self._dense is None:
+            before = self._wid.late_rows
+            late = self._wid.process(values, keys, arguments, bounds=bounds)
+            self.late_rows += self._wid.late_rows - before
+            return late
+        late = np.zeros(len(values), np.bool_)
+        rows = values, keys, arguments
+        if self._some_late(values, keys, bounds) or self._window.range < self._window.slide:
+            counted, late = self._counted(values, keys, bounds)
+            if not counted.all():
+                chosen = pa.array(counted)
+                rows = (values[counted], keys.filter(chosen) if keys.num_columns else keys,
+                        [[column.filter(chosen) for column in columns] for columns in arguments])
+        self._fold_dense(*rows)
+        self.late_rows += int(np.count_nonzero(late))
+        return late
+
+    def _some_late(self, values: Ordinals, keys: pa.Table, bounds: Ordinals | None) -> bool:
+        from panewise.kernels.compiled import any_below
+
+        if len(values) == 0:
+            return False
+        if self.bounds.groups or self.bounds.selections:
+            in_force = self._in_force(keys, len(values), bounds)
+            return in_force is not None and bool((values < in_force).any())
+        if bounds is None:
+            return int(values.min()) < self.bounds.linear
+        return bool(any_below(values, bounds, self.bounds.linear))
+
+    def _counted(self, values: Ordinals, keys: pa.Table, bounds: Ordinals | None) -> tuple[Mask, Mask]:
+        first, end = self._window.wids_of(values)
+        in_force = self._in_force(keys, len(values), bounds)
+        if in_force is None:
+            return first < end, np.zeros(len(values), np.bool_)
+        decision = decide(self.late, first, end, values, in_force, self._closed_below, attribute=self.attribute)
+        return decision.first < decision.last, decision.late
+
+    def _fold_dense(self, values: Ordinals, keys: pa.Table, arguments: Arguments) -> None:
+        from panewise.kernels.dense_panes import TooSparse
+
+        assert self._dense is not None
+        codes = self._numbers.codes(keys, len(values))
+        try:
+            self._dense.reserve_groups(len(self._numbers))
+            self._dense.fold(values, codes, arguments)
+        except TooSparse:  # nothing of the batch is folded yet
+            self._to_ranges()
+            self._may_be_dense = False
+            self._wid.process(values, keys, arguments)
+
+    # -- progress in, results out
+
+    def advance(self, punctuation: Punctuation) -> pa.Table:
+        """Put together the windows it closes."""
+        if self._dense is None:
+            return self._wid.advance(punctuation)
+        others = punctuation.attributes - {self.attribute}
+        if not others <= set(self.keys.names) or not self.bounds.advance(punctuation):
+            return self.nothing
+        bound = punctuation.closes_below(self.attribute)
+        assert bound is not None  # the bound table took it
+        stop = self._closed_below(bound)
+        if not others:
+            if stop <= self._dense.state[0]:
+                return self.nothing
+            results = self._results(self._dense.close(stop))
+            self._tidy()
+            return results
+        groups = self._numbers.table()
+        masks = [p.mask(groups.column(a)) for a, p in punctuation.patterns if a != self.attribute]
+        chosen = np.flatnonzero(np.logical_and.reduce(masks))
+        results = self._results(self._dense.close_groups(stop, chosen))
+        self._dense.forget_closed()
+        return results.sort_by(results.column_names[0]) if len(chosen) > 1 else results
+
+    def _results(self, found: Iterable[Found]) -> pa.Table:
+        parts = [self._table(part) for part in found]
+        return parts[0] if len(parts) == 1 else pa.concat_tables(parts) if parts else self.nothing
+
+    def _table(self, found: Found) -> pa.Table:
+        columns = [pa.array(found.wids), *self._numbers.columns(found.groups)]
+        at = 0
+        for aggregate in self.aggregates:
+            width = len(aggregate.state_schema)
+            states = [pa.array(state) for state in found.states[at : at + width]]
+            columns.append(aggregate.function.finish_all(states, aggregate.inputs))
+            at += width
+        return pa.Table.from_arrays(columns, schema=self.result_schema)
+
+    def _tidy(self) -> None:
+        """Number groups anew when most of those that were ever seen have no rows any more."""
+        if len(self._numbers) < self._look_at_keys:
+            return
+        assert self._dense is not None
+        live = int(np.count_nonzero((self._dense.ints[0, self._dense.rows] > 0).any(axis=0)))
+        if 4 * live < len(self._numbers):
+            self._to_ranges()
+            self._to_dense()
+        self._look_at_keys = max(FEW_KEYS, 2 * (len(self._numbers) if self._dense is not None else 0))
+
+    # -- between the two forms
+
+    def _to_dense(self) -> None:
+        from panewise.kernels.dense_panes import DensePanes, TooSparse
+        from panewise.kernels.key_table import KeyTable
+
+        assert self._forms is not None
+        state = self._wid.ranges
+        table = state.compact()
+        first, end = np.maximum(table.column(FIRST).to_numpy(), state.closed), table.column(END).to_numpy()
+        panes = self._panes_of(first, end, state.closed)
+        if panes is None:
+            return
+        numbers, dense = KeyTable(self.keys), DensePanes(self._window, self._forms)
+        keys = pa.table([_decoded(table.column(f.name), f.type) for f in self.keys], schema=self.keys) \
+            if self.keys.names else pa.table({})
+        groups = numbers.codes(keys, len(panes))
+        states = [table.column(f.name).to_numpy() for a in self.aggregates for f in a.state_schema]
+        counts = np.ones(len(panes), np.int64)
+        at = 0
+        for form in self._forms:
+            if form.fold == "rows":
+                counts = states[at]
+            at += len(form.columns)
+        try:
+            dense.reserve_groups(len(numbers))
+            dense.take_ranges(panes, groups, counts, states, state.closed)
+        except TooSparse:
+            self._may_be_dense = False
+            return
+        if self.bounds.groups or self.bounds.selections:
+            self._close_ahead(numbers, dense)
+        self._numbers, self._dense = numbers, dense
+        self._wid = self._ranges()
+
+    def _panes_of(self, first: Ordinals, end: Ordinals, closed: int) -> Ordinals | None:
+        """The pane each range stands for, or None when one is a merge of several."""
+        whole, rest = divmod(self._window.range, self._window.slide)
+        length = end - first
+        # a range that begins where windows are closed already may have been longer: only its end matters
+        natural = (length == whole) | ((length == whole + 1) & bool(rest))
+        if not (natural | (first <= closed)).all():
+            return None
+        if not rest:
+            return end - whole
+        return np.where(natural, first + end - whole, 2 * (end - whole) - 1)
+
+    def _close_ahead(self, numbers: KeyTable, dense: DensePanes) -> None:
+        """What was put out for single groups is not put out again."""
+        keys = numbers.table()
+        bounds = self.bounds.bounds_for({n: keys.column(n) for n in keys.column_names}, len(numbers))
+        distinct, places = np.unique(bounds, return_inverse=True)
+        answers = np.array([self._closed_below(b) for b in distinct.tolist()], np.int64)
+        dense.closed[: len(numbers)] = answers[places]
+
+    def _to_ranges(self) -> None:
+        assert self._dense is not None
+        state = self._as_ranges()
+        self._wid = self._ranges()
+        self._wid.ranges = state
+        self._dense = None
+
+    def _as_ranges(self) -> RangeState:
+        """The state as ranges of window ids, whatever form it has."""
+        if self._dense is None:
+            return self._wid.ranges
+        first, end, groups, states = self._dense.ranges()
+        state = RangeState(self.keys, self.aggregates)
+        order = np.argsort(end, kind="stable")
+        keys = [_encoded(c, f.type) for c, f in zip(self._numbers.columns(groups[order]), state.keys, strict=True)]
+        columns = [pa.array(end[order]), pa.array(first[order]), *keys, *(pa.array(s[order]) for s in states)]
+        state.closed = int(self._dense.state[0])
+        state.add(pa.Table.from_arrays(columns, schema=state.schema))
+        return state
+
+    # -- counters and saving
+
+    @property
+    def closed_below(self) -> int:
+        """Windows with smaller ids are closed for every group."""
+        return self._wid.closed_below if self._dense is None else int(self._dense.state[0])
+
+    def open_windows(self) -> list[int]:
+        """The ids of windows that hold rows and are not closed."""
+        return self._view().open_windows()
+
+    def counters(self) -> dict[str, int]:
+        """As the WID kernel counts them; bytes are those of the arrays, used or not."""
+        counters = self._view().counters() | {"rows": self.rows, "late": self.late_rows}
+        if self._dense is not None:
+            counters["partials"] = int(np.count_nonzero(self._dense.ints[0, self._dense.rows]))
+            counters["bytes"] = self._dense.nbytes
+        return counters
+
+    def _view(self) -> WidKernel:
+        if self._dense is None:
+            return self._wid
+        view = self._ranges()
+        view.ranges = self._as_ranges()
+        return view
+
+    def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+        state = self._as_ranges()
+        return {"closed": state.closed}, {"state": state.compact()}
+
+    def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        self._dense = None
+        self._wid = self._ranges()
+        self._wid._load(header, tables)
+
+
+def forms_of(aggregates: Sequence[BoundAggregate]) -> list[CompiledForm] | None:
+    """The compiled forms of all aggregates, or None when one has none."""
+    forms = [compiled_form(a.function, a.inputs) for a in aggregates]
+    return None if None in forms else [form for form in forms if form is not None]
+
+
+def _decoded(column: pa.ChunkedArray, data_type: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == data_type else column.cast(data_type)
+
+
+def _encoded(column: pa.Array, data_type: pa.DataType) -> pa.Array:
+    return column.dictionary_encode() if pa.types.is_dictionary(data_type) else column
+
+
