@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import pytest
 
@@ -83,6 +84,13 @@ def test_a_row_in_more_windows_than_memory_could_hold_is_refused(engine: str) ->
     with pytest.raises(WindowSpecError, match=r"puts every row in 86,400,000,000 windows.*choose a SLIDE of at least"):
         check(over_windows(source(), SlidingWindow(DAY, 1)), engine)
     check(over_windows(source(), SlidingWindow(DAY, SECOND)), engine)
+
+
+def test_a_flood_is_told_in_durations() -> None:
+    timed = n.WindowClause(SlidingWindow(DAY, 1), "ts", OrdinalKind.TIMESTAMP)
+    plan = replace(over_windows(source(), SlidingWindow(5, 5)), window=timed)
+    with pytest.raises(WindowSpecError, match=r"RANGE 1d with SLIDE 1us .* choose a SLIDE of at least 9ms"):
+        check(plan, "embedded")
 
 
 def test_an_unknown_engine_is_named_with_the_ones_there_are() -> None:

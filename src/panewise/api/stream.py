@@ -10,9 +10,10 @@ from typing import Any
 from panewise.api.inputs import is_dataframe, local_stream
 from panewise.api.query import check_spark, plan_of, run_plan
 from panewise.core.errors import PlanError
+from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.core.time import Quantity
+from panewise.core.time import Quantity, warn_bare_number
 from panewise.plan.nodes import Node, WindowClause
 from panewise.planner.explain import explain
 from panewise.windows import SlidingWindow
@@ -71,6 +72,10 @@ class Stream:
         if on is None:
             raise PlanError("say which column orders the stream: stream(..., time='ts') or window(..., on='ts')")
         kind = self.schema.ordinal_kind(on)
+        if kind is OrdinalKind.TIMESTAMP:
+            for name, amount in (("range", range), ("slide", slide), ("lag", lag)):
+                if isinstance(amount, int):
+                    warn_bare_number(name, amount)
         reach = kind.amount(Quantity.parse(range))
         step = reach if slide is None else kind.amount(Quantity.parse(slide))
         spec = SlidingWindow(reach, step, 0 if origin is None else kind.parse(origin),

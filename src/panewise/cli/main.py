@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any
 
 from panewise.cli import demo, explain, generate, run
 from panewise.cli.terminal import errors
-from panewise.core.errors import PanewiseError
+from panewise.core.errors import PanewiseError, PanewiseWarning
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -36,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser()
     options = parser.parse_args(arguments)
     try:
-        result: int = options.command(options) or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", PanewiseWarning)
+            warnings.showwarning = _show_warning
+            result: int = options.command(options) or 0
     except PanewiseError as error:
         if options.debug:
             traceback.print_exc()
@@ -70,6 +75,17 @@ def _interrupted(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+_plain_warning = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Warnings of panewise as the user's own language, those of libraries as they are."""
+    if issubclass(category, PanewiseWarning):
+        errors.print(f"[bold yellow]warning:[/] {_escaped(str(message))}", highlight=False, soft_wrap=True)
+    else:
+        _plain_warning(message, category, *place, **more)
 
 
 def _escaped(text: str) -> str:

@@ -10,6 +10,10 @@ class PanewiseError(Exception):
     """Base of everything panewise raises on purpose; the command line prints it without a traceback."""
 
 
+class PanewiseWarning(UserWarning):
+    """Something that runs but is hardly meant; the command line prints it beside the results."""
+
+
 class QuantityError(PanewiseError, ValueError):
     """A duration, timestamp or row count that cannot be read."""
 

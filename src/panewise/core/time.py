@@ -7,11 +7,12 @@ days, a row position is 1-based. Text at the borders is ISO-8601 in UTC (or with
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 
-from panewise.core.errors import QuantityError
+from panewise.core.errors import PanewiseWarning, QuantityError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND, MILLISECOND, SECOND = 1, 1_000, 1_000_000
@@ -96,6 +97,13 @@ class Quantity:
         if self.domain is Domain.TIME:
             return format_duration(self.amount)
         return f"{self.amount} {self.domain.value}"
+
+
+def warn_bare_number(what: str, number: int) -> None:
+    """Say that a number without a unit counts microseconds on a timestamp, where it makes less than a second."""
+    if abs(number) < SECOND:
+        warnings.warn(f"{what} {number} on a timestamp is {number} microseconds: write {number} seconds, or "
+                      f"{number} us if that is meant", PanewiseWarning, stacklevel=3)
 
 
 def parse_duration(value: str | int | timedelta) -> int:

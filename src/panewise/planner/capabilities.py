@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.time import HOUR, MILLISECOND, MINUTE, SECOND
 from panewise.plan import nodes as n
-from panewise.windows.base import MOST_WINDOWS, WindowSpec
+from panewise.planner.patterns import format_amount
+from panewise.windows.base import MOST_WINDOWS
 from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure
@@ -169,16 +171,29 @@ def check(plan: n.Node, engine: str) -> None:
         raise UnsupportedError(f"{reason}; use engine='{able}'")
     for node in plan.walk():
         if isinstance(node, n.WindowAggregate):
-            _refuse_floods(node.window.spec)
+            _refuse_floods(node.window)
 
 
-def _refuse_floods(spec: WindowSpec) -> None:
+def _refuse_floods(clause: n.WindowClause) -> None:
     """Every window of a row is a row of the result: refused where one input row alone would fill the memory."""
+    spec, unit = clause.spec, clause.ordinal
     if isinstance(spec, SlidingWindow) and spec.ratio > MOST_WINDOWS:
         missing = ". Without SLIDE a window moves by one step of its attribute" if spec.slide == 1 else ""
-        raise WindowSpecError(f"RANGE {spec.range} with SLIDE {spec.slide} puts every row in {spec.ratio:,} windows, "
-                              f"each with a result of its own; choose a SLIDE of at least "
-                              f"{-(-spec.range // MOST_WINDOWS)}{missing}")
+        least = _rounded_up(-(-spec.range // MOST_WINDOWS), unit)
+        raise WindowSpecError(f"RANGE {format_amount(spec.range, unit)} with SLIDE {format_amount(spec.slide, unit)} "
+                              f"puts every row in {spec.ratio:,} windows, each with a result of its own; choose a "
+                              f"SLIDE of at least {format_amount(least, unit)}{missing}")
+
+
+def _rounded_up(amount: int, unit: OrdinalKind) -> int:
+    """An amount of time up to whole milliseconds, seconds, minutes or hours, whatever is next below it in size.
+
+    >>> _rounded_up(8_640, OrdinalKind.TIMESTAMP), _rounded_up(8_640, OrdinalKind.INTEGER)
+    (9000, 8640)
+    """
+    sizes = (HOUR, MINUTE, SECOND, MILLISECOND, 1) if unit is OrdinalKind.TIMESTAMP else (1,)
+    size = next(size for size in sizes if amount >= size)
+    return -(-amount // size) * size
 
 
 def _capability(engine: str) -> Capability:

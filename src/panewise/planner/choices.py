@@ -13,7 +13,8 @@ from panewise.planner.requests import request_of
 from panewise.planner.statistics import Statistics, declared, describe_statistics
 from panewise.planner.strategy import MEMORY_LIMIT, Choice, choose
 
-Stats = Statistics | Mapping[str, Any] | None
+Stats = Statistics | Mapping[str, Any] | Mapping[n.Node, Statistics] | None
+"""Statistics of the one aggregate, as a user declares them, or of every aggregate."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,10 @@ def statistics_for(node: n.WindowAggregate, stats: Stats) -> Statistics | None:
     """Statistics in the unit of the aggregate's windowing attribute."""
     if stats is None or isinstance(stats, Statistics):
         return stats
-    return declared(stats, node.window.ordinal)
+    by_node = {key: value for key, value in stats.items() if isinstance(value, Statistics)}
+    if by_node or not stats:
+        return by_node.get(node)
+    return declared({str(name): value for name, value in stats.items()}, node.window.ordinal)
 
 
 def choices(plan: n.Node, stats: Stats = None, *, strategy: str = "auto",

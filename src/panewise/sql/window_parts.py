@@ -5,7 +5,7 @@ from __future__ import annotations
 from panewise.core.errors import QuantityError, SchemaError, SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM, ROW_NUM_NAMES
-from panewise.core.time import Domain, Quantity
+from panewise.core.time import Domain, Quantity, warn_bare_number
 from panewise.sql.brackets import EXTENTS, RANGE_KINDS
 from panewise.sql.expressions import Expressions
 from panewise.sql.hints import listed
@@ -146,6 +146,8 @@ class BracketParts:
         if clause is None:
             return default
         assert clause.amount is not None
+        if kind is OrdinalKind.TIMESTAMP and not self.over.open and self._is_bare(clause.amount):
+            warn_bare_number(keyword, self.quantity(clause).amount)
         try:
             return kind.amount(self.quantity(clause))
         except QuantityError as error:
@@ -153,6 +155,12 @@ class BracketParts:
             if self.quantity(clause).domain is Domain.MONTHS:
                 hint = "months differ in length: write CALENDAR 1 MONTH"
             raise self.error(f"{keyword}: {error}", clause.amount.span, hint) from error
+
+    def _is_bare(self, amount: Amount | Parameter) -> bool:
+        """Whether a number was given without any unit."""
+        if isinstance(amount, Parameter):
+            return isinstance(self.binder.parameters.value(amount), int)
+        return not amount.unit
 
     def kind(self, kind: OrdinalKind | None) -> OrdinalKind:
         """The attribute's kind; a column of unknown type is what the units say it is."""

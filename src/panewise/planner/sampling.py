@@ -1,0 +1,68 @@
+"""A sample of the streams as a window aggregate would receive it, to measure statistics on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import PlanError
+from panewise.core.scalar import Scalar, evaluate
+from panewise.plan import nodes as n
+from panewise.planner.statistics import Statistics, measure
+
+SAMPLE_ROWS = 200_000
+"""Rows of each stream that are looked at."""
+
+
+def measured(plan: n.Node, streams: Mapping[str, Iterable[pa.Table]], *,
+             rows: int = SAMPLE_ROWS) -> dict[n.Node, Statistics]:
+    """Statistics of every window aggregate, from the first rows of each stream; streams take turns, as in a run."""
+    heads = {name: list(_head(batches, rows)) for name, batches in streams.items()}
+    turns = max(map(len, heads.values()), default=0)
+    arrivals = [(name, head[i]) for i in range(turns) for name, head in heads.items() if i < len(head)]
+    found: dict[n.Node, Statistics] = {}
+    for node in plan.walk():
+        if isinstance(node, n.WindowAggregate):
+            sample = [(name, part) for name, table in arrivals for part in _arriving(node.input, name, table)]
+            if node.window.predicate is not None:
+                sample = [(name, _kept(part, node.window.predicate)) for name, part in sample]
+            found[node] = measure(sample, node)
+    return found
+
+
+def _head(batches: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Batches until there are enough rows."""
+    left = rows
+    for batch in islice(batches, rows):
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+        if left <= 0:
+            return
+
+
+def _arriving(node: n.Node, stream: str, table: pa.Table) -> list[pa.Table]:
+    """Rows of one stream as a node puts them out; a stream that is read twice arrives twice."""
+    match node:
+        case n.Source():
+            return [table] if node.name == stream else []
+        case n.Filter():
+            return [_kept(part, node.predicate) for part in _arriving(node.input, stream, table)]
+        case n.Project():
+            names = [item.name for item in node.items]
+            return [pa.table(evaluate([item.scalar for item in node.items], part), names=names)
+                    for part in _arriving(node.input, stream, table)]
+        case n.Qualify():
+            return [part.rename_columns([f"{node.alias}.{c}" for c in part.column_names])
+                    for part in _arriving(node.input, stream, table)]
+        case n.Union():
+            return [part.rename_columns(list(node.columns)) if node.columns else part
+                    for branch in node.parts for part in _arriving(branch, stream, table)]
+    raise PlanError(f"statistics cannot be measured through {type(node).__name__}: declare them")
+
+
+def _kept(table: pa.Table, predicate: Scalar) -> pa.Table:
+    keep = evaluate([predicate], table)[0].fill_null(False)
+    return table.filter(pa.array(np.asarray(keep.to_numpy(zero_copy_only=False), np.bool_)))
