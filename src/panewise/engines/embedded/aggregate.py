@@ -16,10 +16,12 @@ from panewise.core.scalar import Scalar, evaluate
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.chunks import Chunk
 from panewise.kernels.base import WINDOW_END, WindowKernel
-from panewise.kernels.catalog import make_kernel
+from panewise.kernels.catalog import Request, make_kernel
 from panewise.kernels.panes import WINDOW_ID
 from panewise.kernels.partials import bind
 from panewise.plan.nodes import WID_COLUMN, WindowAggregate
+from panewise.planner.choices import Stats, statistics_for
+from panewise.planner.strategy import choose
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.patterns import Pattern
 from panewise.progress.punctuation import Punctuation
@@ -51,7 +53,8 @@ class Prepared:
 class WindowStage:
     """Evaluates keys and arguments, feeds the kernel, and gives results the columns a user sees."""
 
-    def __init__(self, node: WindowAggregate, schema: pa.Schema, late: LatePolicy, strategy: str = "auto") -> None:
+    def __init__(self, node: WindowAggregate, schema: pa.Schema, late: LatePolicy, strategy: str = "auto",
+                 stats: Stats = None) -> None:
         self.node, self.late = node, late
         functions = [resolve(call.function, call.parameters, call.distinct) for call in node.aggregates]
         self.scalars: list[Scalar] = [key.scalar for key in node.keys]
@@ -71,8 +74,10 @@ class WindowStage:
                      [[types[i] for i in places] for places in self.arguments])
         self.ordered = [function.needs_order for function in functions]
         self.types = types
+        request = Request(node.window.spec, keys, tuple(bound), tuple(partition.values()))
+        self.choice = choose(request, statistics_for(node, stats), strategy=strategy)
         self.kernel: WindowKernel = make_kernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late,
-                                                partition=tuple(partition.values()), strategy=strategy)
+                                                partition=request.partition, strategy=self.choice.kernel)
 
     def _partition_keys(self) -> dict[str, str]:
         """The columns of PARTITION BY and what the kernel calls them; those that are no group keys are hidden keys."""
