@@ -11,7 +11,7 @@ from panewise.plan import nodes as n
 from panewise.planner.capabilities import supports
 from panewise.planner.requests import request_of
 from panewise.planner.statistics import Statistics, declared, describe_statistics
-from panewise.planner.strategy import MEMORY_LIMIT, Choice, choose
+from panewise.planner.strategy import Choice, choose
 
 Stats = Statistics | Mapping[str, Any] | Mapping[n.Node, Statistics] | None
 """Statistics of the one aggregate, as a user declares them, or of every aggregate."""
@@ -49,8 +49,7 @@ def statistics_for(node: n.WindowAggregate, stats: Stats) -> Statistics | None:
     return declared({str(name): value for name, value in stats.items()}, node.window.ordinal)
 
 
-def choices(plan: n.Node, stats: Stats = None, *, strategy: str = "auto",
-            memory_limit: float = MEMORY_LIMIT) -> dict[n.Node, Chosen]:
+def choices(plan: n.Node, stats: Stats = None, *, strategy: str = "auto") -> dict[n.Node, Chosen]:
     """A choice for every window aggregate the embedded engine runs and whose column types are known."""
     if not supports(plan, "embedded"):
         return {}
@@ -59,7 +58,7 @@ def choices(plan: n.Node, stats: Stats = None, *, strategy: str = "auto",
         if isinstance(node, n.WindowAggregate) and (request := request_of(node)) is not None:
             known = statistics_for(node, stats)
             try:
-                found[node] = Chosen(node, choose(request, known, strategy=strategy, memory_limit=memory_limit), known)
+                found[node] = Chosen(node, choose(request, known, strategy=strategy), known)
             except UnsupportedError:  # no kernel yet; the list of engines says so
                 continue
     return found

@@ -20,6 +20,8 @@ from panewise.plan.nodes import WindowAggregate
 from panewise.planner.patterns import format_amount
 
 BATCH_ROWS = 10_000
+MEMORY_LIMIT = float(2**30)
+"""Bytes of state of one aggregate above which memory, not time, decides."""
 CLASSES = 64
 """Groups of like size are kept as one class; so many classes describe any skew well enough."""
 
@@ -46,6 +48,8 @@ class Statistics:
     """Rows that come in at once: windows close only between batches."""
     sources: tuple[tuple[str, float, float], ...] = ()
     """Of several inputs: name, rows per step, and the steps by which it lags behind the earliest."""
+    memory_limit: float = MEMORY_LIMIT
+    """Not of the stream but of the machine: what the state of one aggregate may take."""
     measured: bool = False
 
     def groups_in(self, rows: float) -> float:
@@ -67,7 +71,7 @@ class Statistics:
 
 _RATES = {"rows_per_second": SECOND, "rows_per_minute": 60 * SECOND, "rows_per_hour": 3600 * SECOND,
           "rows_per_day": DAY}
-_PLAIN = ("groups", "groups_per_pane", "groups_per_window", "row_bytes", "partial_bytes", "batch_rows")
+_PLAIN = ("groups", "groups_per_pane", "groups_per_window", "row_bytes", "partial_bytes", "batch_rows", "memory_limit")
 _KNOWN = (*_RATES, "rows_per_unit", *_PLAIN, "disorder")
 
 

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from panewise.core.errors import UnsupportedError
 from panewise.kernels.catalog import Request, able
 from panewise.planner.estimates import Estimate, Workload, estimate, format_bytes, format_seconds
-from panewise.planner.statistics import Statistics
+from panewise.planner.statistics import MEMORY_LIMIT, Statistics
 from panewise.windows.predicate import PredicateWindow
-
-MEMORY_LIMIT = 2**30
-"""Bytes of state of one aggregate above which memory, not time, decides."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +27,10 @@ class Choice:
         return next((e for e in self.estimates if e.kernel == kernel), None)
 
 
-def choose(request: Request, statistics: Statistics | None = None, *, strategy: str = "auto",
-           memory_limit: float = MEMORY_LIMIT) -> Choice:
+def choose(request: Request, statistics: Statistics | None = None, *, strategy: str = "auto") -> Choice:
     """The kernel for a window aggregate.
 
-    A ``strategy`` that is named is taken. With statistics it is the fastest kernel whose state stays below
+    A ``strategy`` that is named is taken. With statistics it is the fastest kernel whose state stays below their
     ``memory_limit``, or the smallest when none does. Without, panes where windows overlap and partials merge element
     by element, else the catalog's first.
     """
@@ -45,7 +41,8 @@ def choose(request: Request, statistics: Statistics | None = None, *, strategy: 
         raise UnsupportedError(f"no kernel runs {request.spec.kind} windows; use engine='oracle'")
     work = Workload.of(request, statistics) if statistics is not None else None
     estimates = tuple(estimate(name, work) for name in names) if work is not None else ()
-    kernel, reason = _pick(request, names, estimates, strategy, memory_limit)
+    limit = statistics.memory_limit if statistics is not None else MEMORY_LIMIT
+    kernel, reason = _pick(request, names, estimates, strategy, limit)
     return Choice(kernel, reason, estimates, names, work)
 
 
