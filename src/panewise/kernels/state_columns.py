@@ -1,0 +1,200 @@
+"""States of single rows as arrays: numbers that merge column by column apart from states only their function can merge.
+
+Aggregates with an element-wise form become columns of int64 and float64 matrices, which compiled loops merge. The
+states of the others stay Arrow columns in a *heap*; whoever holds such a row notes its number there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.aggregates.base import Codes
+from panewise.aggregates.sums import Sum
+from panewise.kernels.partials import BoundAggregate
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+PAIRS_AT_ONCE = 1 << 21
+"""(window, row) pairs that are merged at a time when windows are taken apart into rows."""
+
+_CODES = {"sum": 0, "min": 1, "max": 2, "pair": 3, "rest": 4}  # as kernels/fifo_numba.py numbers them
+
+
+@dataclass(frozen=True)
+class States:
+    """States of some rows: matrices with one row per state column, and numbers in the heap."""
+
+    ints: Ints
+    floats: Floats
+    heap: Ints
+
+    def take(self, rows: Any) -> States:
+        """Some of the rows."""
+        return States(self.ints[:, rows], self.floats[:, rows], self.heap[rows])
+
+    @staticmethod
+    def concat(parts: Sequence[States]) -> States:
+        """One after the other."""
+        return States(np.concatenate([p.ints for p in parts], axis=1),
+                      np.concatenate([p.floats for p in parts], axis=1), np.concatenate([p.heap for p in parts]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.ints.nbytes + self.floats.nbytes + self.heap.nbytes
+
+
+class StateColumns:
+    """Where the states of every aggregate are: which columns of which matrix, or the heap."""
+
+    def __init__(self, aggregates: Sequence[BoundAggregate]) -> None:
+        self.aggregates = list(aggregates)
+        self.fast: list[tuple[BoundAggregate, list[tuple[bool, int]]]] = []
+        self.slow: list[BoundAggregate] = []
+        operations: tuple[list[str], list[str]] = ([], [])
+        for aggregate in aggregates:
+            merges = _merges(aggregate)
+            if merges is None:
+                self.slow.append(aggregate)
+                continue
+            places: list[tuple[bool, int]] = []
+            for field, merge in zip(aggregate.state_schema, merges, strict=True):
+                is_float = bool(pa.types.is_floating(field.type))
+                places.append((is_float, len(operations[is_float])))
+                operations[is_float].append(merge)
+            self.fast.append((aggregate, places))
+        self.int_operations, self.float_operations = (np.array([_CODES[m] for m in part], np.int64)
+                                                      for part in operations)
+        limits = np.iinfo(np.int64)
+        self.int_neutral = np.array([{"min": limits.max, "max": limits.min}.get(m, 0) for m in operations[0]], np.int64)
+        self.float_neutral = np.array([{"min": np.inf, "max": -np.inf}.get(m, 0.0) for m in operations[1]], np.float64)
+        self._heap_fields = [field for a in self.slow for field in a.state_schema]
+        self._chunks: list[pa.Table] = []
+        self._heap_rows = 0
+
+    # -- rows in
+
+    def of_rows(self, arguments: Sequence[Sequence[pa.Array]], codes: Codes, groups: int) -> States:
+        """The states of groups of rows; those only their function can merge go to the heap."""
+        made = {a.name: a.function.partials(list(columns), codes, groups, a.inputs)
+                for a, columns in zip(self.aggregates, arguments, strict=True)}
+        states, slow = self.split(made, groups)
+        if not self.slow:
+            return states
+        heap = np.arange(self._heap_rows, self._heap_rows + groups)
+        columns = [_flat(column) for parts in slow for column in parts]
+        self._chunks.append(pa.table(columns, schema=pa.schema(self._heap_fields)))
+        self._heap_rows += groups
+        return States(states.ints, states.floats, heap)
+
+    def empty(self) -> States:
+        """No states."""
+        return States(np.empty((len(self.int_operations), 0), np.int64),
+                      np.empty((len(self.float_operations), 0), np.float64), np.empty(0, np.int64))
+
+    # -- results out
+
+    def finished(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> list[pa.Array]:
+        """The result column of every aggregate; ``slow`` are the merged states of those in the heap, in order."""
+        columns: list[pa.Array] = []
+        by_name = self.columns(states, slow)
+        for aggregate in self.aggregates:
+            columns.append(aggregate.function.finish_all(by_name[aggregate.name], aggregate.inputs))
+        return columns
+
+    def columns(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> dict[str, list[pa.Array]]:
+        """The state columns of every aggregate, by its name."""
+        found = {a.name: [pa.array((states.floats if is_float else states.ints)[at]) for is_float, at in places]
+                 for a, places in self.fast}
+        return found | {a.name: list(columns) for a, columns in zip(self.slow, slow, strict=True)}
+
+    def split(self, columns: dict[str, list[pa.Array]], rows: int) -> tuple[States, list[list[pa.Array]]]:
+        """The inverse of ``columns``."""
+        ints = np.empty((len(self.int_operations), rows), np.int64)
+        floats = np.empty((len(self.float_operations), rows), np.float64)
+        for aggregate, places in self.fast:
+            for column, (is_float, at) in zip(columns[aggregate.name], places, strict=True):
+                (floats if is_float else ints)[at] = column.to_numpy(zero_copy_only=False)
+        return States(ints, floats, np.zeros(rows, np.int64)), [columns[a.name] for a in self.slow]
+
+    def merged(self, codes: Codes, heap: Ints, groups: int) -> list[list[pa.Array]]:
+        """States in the heap merged by group, for every aggregate that has any there."""
+        table = self._heap().take(pa.array(heap))
+        found: list[list[pa.Array]] = []
+        for aggregate in self.slow:
+            columns = [_flat(table.column(f.name)) for f in aggregate.state_schema]
+            found.append(aggregate.function.combine(columns, codes, groups, aggregate.inputs))
+        return found
+
+    # -- the heap
+
+    def _heap(self) -> pa.Table:
+        if len(self._chunks) != 1:
+            self._chunks = [pa.concat_tables([pa.schema(self._heap_fields).empty_table(), *self._chunks])
+                            .combine_chunks()]
+        return self._chunks[0]
+
+    @property
+    def heap_rows(self) -> int:
+        """States in the heap, those nobody needs any more among them."""
+        return self._heap_rows
+
+    @property
+    def heap_bytes(self) -> int:
+        """Bytes of the heap."""
+        return sum(int(chunk.nbytes) for chunk in self._chunks)
+
+    def keep(self, heap: Ints) -> None:
+        """Forget all states but these, which come to be numbered 0, 1, 2, … in the order given."""
+        self._chunks = [self._heap().take(pa.array(heap))]
+        self._heap_rows = len(heap)
+
+    def saved(self) -> pa.Table:
+        """The heap as a table."""
+        return self._heap()
+
+    def load(self, table: pa.Table) -> None:
+        """Become what ``saved`` gave."""
+        self._chunks, self._heap_rows = [table.cast(pa.schema(self._heap_fields))], table.num_rows
+
+
+def states_table(states: States, columns: dict[str, Any]) -> pa.Table:
+    """Rows with their states, as they are saved: other columns first."""
+    named = columns | {f"i{c}": row for c, row in enumerate(states.ints)} \
+        | {f"f{c}": row for c, row in enumerate(states.floats)} | {"heap": states.heap}
+    return pa.table({name: pa.array(values) for name, values in named.items()})
+
+
+def states_from(table: pa.Table, columns: StateColumns) -> States:
+    """What ``states_table`` saved."""
+    empty = columns.empty()
+    ints = [table.column(f"i{c}").to_numpy() for c in range(len(empty.ints))]
+    floats = [table.column(f"f{c}").to_numpy() for c in range(len(empty.floats))]
+    rows = table.num_rows
+    return States(np.array(ints, np.int64).reshape(len(ints), rows),
+                  np.array(floats, np.float64).reshape(len(floats), rows),
+                  np.array(table.column("heap").to_numpy(), np.int64))
+
+
+def _merges(aggregate: BoundAggregate) -> list[str] | None:
+    """How the state columns merge one by one, or None if they do not, or are not plain numbers."""
+    operations = aggregate.function.elementwise(aggregate.inputs)
+    plain = all(field.type in (pa.int64(), pa.float64()) and not field.nullable for field in aggregate.state_schema)
+    if operations is None or not plain:
+        return None
+    if isinstance(aggregate.function, Sum) and [f.type for f in aggregate.state_schema[1:]] == [pa.float64()] * 2:
+        return ["sum", "pair", "rest"]
+    return list(operations)
+
+
+def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(column, pa.Array):
+        return column
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
