@@ -1,11 +1,12 @@
 """Random cases: any window kind × aggregates × disorder × punctuation × late policy.
 
 ``random_case`` draws sliding and tumbling windows, which every engine runs; ``any_kind`` draws the others, which an
-engine that does not have them yet must refuse.
+engine runs or refuses.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -60,15 +61,40 @@ def _window(random: Random) -> str:
     return text
 
 
-OTHER_KINDS = (
+BY_VALUE = (
+    "RANGE ALL, SLIDE 7, WA ts",
+    "RANGE ALL, SLIDE 3, WA ts, ORIGIN 2",
+    "SESSION 4, WA ts",
+    "SESSION 3, WA ts, PA k",
+    "RANGE 9, SLIDE 4, WA ts WHERE v > 0",
+    "RANGE 9, SLIDE 4, WA ts, PA k",
+    "RANGE 9, SLIDE 4, WA ts, INTERNAL",
+    "RANGE TUMBLING 6 GROWING, WA ts",
+    "NOW, WA ts",
+    "NOW SLIDE 3, WA ts",
+    "UNBOUNDED START AT 5, WA ts",
+    "UNBOUNDED END AT 20, WA ts",
+    "UNBOUNDED START AT 5 END AT 20, WA ts",
+    "UNBOUNDED, WA ts",
+)
+"""Window aggregates over values."""
+BY_POSITION = (
     "RANGE 3 rows, SLIDE 2 rows, WA row-num",
     "RANGE 2 rows, SLIDE 1 rows, WA row-num, PA k",
-    "RANGE ALL, SLIDE 7, WA ts",
+    "RANGE TUMBLING 3 rows, WA row-num",
     "RANGE 9, RATTR ts, SLIDE 1 row, SATTR row-num",
     "RANGE 9, RATTR ts, SLIDE 2 rows, SATTR row-num",
     "RANGE 9, RATTR ts, SLIDE 3 rows, SATTR rank(ts)",
-    "SESSION 4, WA ts",
-    "RANGE 9, SLIDE 4, WA ts WHERE v > 0",
+)
+"""Window aggregates that count rows."""
+VALUES_BY_POSITION = (
+    "RANGE ALL, SLIDE 3 rows, WA row-num",
+    "SESSION 2 rows, WA row-num",
+    "NOW SLIDE 2 rows, WA row-num",
+    "UNBOUNDED START AT 2 END AT 4, WA row-num",
+)
+"""Windows over values, whose values are positions."""
+CONTINUOUS = (
     "RANGE 9",
     "RANGE 9 SLIDE 4",
     "RANGE TUMBLING 6",
@@ -82,15 +108,16 @@ OTHER_KINDS = (
     "UNBOUNDED END AT 20",
     "UNBOUNDED START AT 5 END AT 20",
 )
+"""Windows that make a changing relation rather than one result per window."""
 
 
-def any_kind(random: Random) -> Case:
-    """A case with a window that only the oracle is sure to have."""
-    case = random_case(random, aggregates=("count(*)", "sum(v)", "max(v)"), rows=10, grammatical=True)
-    bracket = random.choice(OTHER_KINDS)
+def any_kind(random: Random, brackets: tuple[str, ...], *, grammatical: bool | None = True, rows: int = 10) -> Case:
+    """A case with a window of these brackets."""
+    case = random_case(random, aggregates=("count(*)", "sum(v)", "max(v)"), rows=rows, grammatical=grammatical)
+    bracket = random.choice(brackets)
     grouped = "GROUP BY k" in case.query or "PA k" in bracket
     query = f"SELECT {'k, ' if grouped else ''}count(*) AS n, max(v) AS top FROM s [{bracket}]"
-    return Case(bracket, query + (" GROUP BY k" if grouped else ""), case.streams, case.columns)
+    return replace(case, name=bracket, query=query + (" GROUP BY k" if grouped else ""))
 
 
 def _punctuate(random: Random, rows: list[dict[str, Any]], honest: bool, grouped: bool) -> list[Item]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,19 @@ from panewise.progress.punctuation import Punctuation
 Runner = Callable[..., list[dict[str, Any]]]
 
 
-def embedded(case: Case, *, batch_rows: int | None = None, restart_after: int | None = None) -> list[dict[str, Any]]:
-    """In process; ``restart_after`` items the query is saved, thrown away and restored."""
-    query = EmbeddedQuery(case.plan, late=case.late, progress=case.progress)
+def embedded(case: Case, *, batch_rows: int | None = None, restarts: Collection[int] = (),
+             strategy: str = "auto") -> list[dict[str, Any]]:
+    """In process; after each of ``restarts`` items the query is saved, thrown away and restored into a new one."""
+    query = EmbeddedQuery(case.plan, late=case.late, progress=case.progress, strategy=strategy)
     tables: list[pa.Table] = []
     taken = 0
     for name in case.streams:
         for part in case.memory(name, batch_rows).items():
             tables.append(query.push(name, part))
             taken += 1
-            if taken == restart_after:
+            if taken in restarts:
                 saved = query.snapshot()
-                query = EmbeddedQuery(case.plan, late=case.late, progress=case.progress)
+                query = EmbeddedQuery(case.plan, late=case.late, progress=case.progress, strategy=strategy)
                 query.restore(saved)
     tables.append(query.finish())
     return [row for table in tables for row in table.to_pylist()]

@@ -13,7 +13,15 @@ from pyspark.sql import SparkSession
 
 from conformance.cases import Case
 from conformance.compare import assert_same_rows
-from conformance.generated import NATIVE, any_kind, random_case
+from conformance.generated import (
+    BY_POSITION,
+    BY_VALUE,
+    CONTINUOUS,
+    NATIVE,
+    VALUES_BY_POSITION,
+    any_kind,
+    random_case,
+)
 from conformance.runners import embedded, spark_batch, spark_streaming
 from panewise.core.errors import UnsupportedError
 from panewise.planner.capabilities import supports
@@ -23,19 +31,32 @@ NEEDS_A_STREAM = ("generous", "side")
 randoms = st.randoms(use_true_random=False)
 
 
+restarts = st.frozensets(st.integers(1, 20), max_size=4)
+
+
 @settings(max_examples=150, deadline=None)
-@given(randoms, st.integers(1, 10), st.integers(1, 20))
-def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows: int, restart_after: int) -> None:
+@given(randoms, st.integers(1, 10), restarts)
+def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows: int, at: frozenset[int]) -> None:
     case = random_case(random)
     expected = case.expected()
     assert_same_rows(embedded(case, batch_rows=batch_rows), expected)
-    assert_same_rows(embedded(case, batch_rows=batch_rows, restart_after=restart_after), expected)
+    assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
+
+
+@settings(max_examples=250, deadline=None)
+@given(randoms, st.integers(1, 10), restarts)
+def test_every_window_aggregate_gives_the_oracles_answer(random: Random, batch_rows: int, at: frozenset[int]) -> None:
+    case = any_kind(random, BY_VALUE, grammatical=None, rows=20)
+    assert supports(case.plan, "embedded")
+    expected = case.expected()
+    assert_same_rows(embedded(case), expected)
+    assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
 
 
 @settings(max_examples=80, deadline=None)
 @given(randoms)
 def test_a_window_kind_an_engine_lacks_is_refused_and_never_answered_differently(random: Random) -> None:
-    case = any_kind(random)
+    case = any_kind(random, (*BY_POSITION, *VALUES_BY_POSITION, *CONTINUOUS))
     expected = case.expected()
     if supports(case.plan, "embedded"):
         assert_same_rows(embedded(case), expected)

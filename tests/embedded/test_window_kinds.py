@@ -77,3 +77,13 @@ def test_the_kind_gives_the_oracles_answer(kind: str) -> None:
         check(plan(spec, keys, partition, predicate=predicate), items, policy, cuts, saves)
 
     run()
+
+
+@settings(deadline=None, max_examples=120)
+@given(st.one_of(*(SPECS[kind] for kind in BY_VALUE)), groupings, partitions, streams, places, places)
+def test_values_may_be_positions(spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...],
+                                 items: list[Any], cuts: frozenset[int], saves: frozenset[int]) -> None:
+    node = plan(spec, keys, partition, attribute="row-num", ordinal=OrdinalKind.ROWS)
+    if node.window.spec.kind in ("sliding", "tumbling"):
+        return  # row windows, which have tests of their own
+    check(node, items, "drop", cuts, saves)

@@ -10,13 +10,19 @@ import pyarrow as pa
 from panewise.core.errors import UnsupportedError
 from panewise.kernels.base import WindowKernel
 from panewise.kernels.landmark import LandmarkKernel, endless
+from panewise.kernels.numbered import NumberedKernel
 from panewise.kernels.partials import BoundAggregate
+from panewise.kernels.rows import RowKernel
 from panewise.kernels.session import SessionKernel
+from panewise.kernels.tuple_slide import TupleSlideKernel
 from panewise.kernels.wid import WidKernel
 from panewise.progress.late import LatePolicy
 from panewise.windows.base import Clock, ContextClass, WindowSpec
+from panewise.windows.count import CountWindow
 from panewise.windows.predicate import PredicateWindow
+from panewise.windows.rows import RowWindow
 from panewise.windows.session import SessionWindow
+from panewise.windows.tuple_slide import TupleSlideWindow
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,20 @@ def _sessions(request: Request) -> bool:
     return isinstance(request.spec, SessionWindow)
 
 
+def _positions(request: Request) -> bool:
+    return isinstance(request.spec, RowWindow | CountWindow)
+
+
+def _by_tuple(request: Request) -> bool:
+    return isinstance(request.spec, TupleSlideWindow)
+
+
 KERNELS: tuple[Entry, ...] = (
     Entry(WidKernel, _context_free),
     Entry(LandmarkKernel, _endless),
     Entry(SessionKernel, _sessions),
+    Entry(RowKernel, _positions),
+    Entry(TupleSlideKernel, _by_tuple),
 )
 """The first that runs a request is its default."""
 
@@ -71,8 +87,12 @@ def able(request: Request) -> Iterator[Entry]:
 
 def make_kernel(spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *, attribute: str,
                 late: str | LatePolicy = LatePolicy.DROP, partition: Sequence[str] = (),
-                strategy: str = "auto") -> WindowKernel:
-    """A kernel for a window aggregate: the default one, or the one named."""
+                strategy: str = "auto", by_position: bool = False) -> WindowKernel:
+    """A kernel for a window aggregate: the default one, or the one named.
+
+    ``by_position`` says that the windowing attribute is ``row-num``; kinds that do not count rows by themselves get
+    them numbered.
+    """
     while isinstance(spec, PredicateWindow):  # rows that fail it do not come here
         spec = spec.spec
     request = Request(spec, keys, tuple(aggregates), tuple(partition))
@@ -84,6 +104,6 @@ def make_kernel(spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAgg
         if not entries:
             names = ", ".join(entry.name for entry in able(request))
             raise UnsupportedError(f"the strategy {strategy!r} does not run these {spec.kind} windows: use {names}")
-    return entries[0].kernel(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
-
-
+    kernel = entries[0].kernel(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
+    counts_itself = spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
+    return NumberedKernel(kernel) if by_position and not counts_itself else kernel

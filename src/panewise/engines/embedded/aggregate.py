@@ -77,7 +77,8 @@ class WindowStage:
         request = Request(node.window.spec, keys, tuple(bound), tuple(partition.values()))
         self.choice = choose(request, statistics_for(node, stats), strategy=strategy)
         self.kernel: WindowKernel = make_kernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late,
-                                                partition=request.partition, strategy=self.choice.kernel)
+                                                partition=request.partition, strategy=self.choice.kernel,
+                                                by_position=node.window.attribute in ROW_NUM_NAMES)
 
     def _partition_keys(self) -> dict[str, str]:
         """The columns of PARTITION BY and what the kernel calls them; those that are no group keys are hidden keys."""

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.oracle import grouping
 from panewise.engines.oracle.closing import Progress
+from panewise.engines.oracle.late import EVERYTHING
 from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, sortable, value_of
 from panewise.plan.nodes import WindowAggregate
 from panewise.windows.base import Rows, WindowSpec
+from panewise.windows.predicate import PredicateWindow
+from panewise.windows.tuple_slide import TupleSlideWindow
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -30,8 +33,9 @@ def results(d: Definition, node: WindowAggregate) -> list[Tup]:
     for part in partitions(counted_rows(d, node), node.window.partition):
         progress = Progress(d, node, part)
         rows = as_rows(node, part)
-        for wid in node.window.spec.windows(rows).tolist():
-            inside = node.window.spec.members(wid, rows)
+        spec, defining = _defined_by(node.window.spec, part)
+        for wid in spec.windows(as_rows(node, defining)).tolist():
+            inside = spec.members(wid, rows)
             members = [t for t, member in zip(part, inside, strict=True) if member and counts(d, node, t, wid)]
             for key, group in grouping.groups(d, node.keys, members):
                 values = {**key, node.window_column: _name(node, wid, rows),
@@ -41,6 +45,19 @@ def results(d: Definition, node: WindowAggregate) -> list[Tup]:
                 found.append((wid, Tup(values, _instant(node, wid, rows, group), identity, (place,))))
     found.sort(key=lambda result: (result[0], [sortable(v) for v in result[1].values.values()]))
     return sorted((replace(t, order=(*t.order, rank)) for rank, (_, t) in enumerate(found)), key=lambda t: t.order)
+
+
+def _defined_by(spec: WindowSpec, part: Sequence[Tup]) -> tuple[WindowSpec, Sequence[Tup]]:
+    """The specification for rows of one partition, and those that say which windows exist.
+
+    The window that a late row would define is closed already: where rows define windows it has no number and defines
+    none, also if the policy counts it in windows that are open.
+    """
+    while isinstance(spec, PredicateWindow):  # rows that fail it are not here
+        spec = spec.spec
+    if not isinstance(spec, TupleSlideWindow):
+        return spec, part
+    return replace(spec, partitioned=False), [t for t in part if t.late_by is None]
 
 
 def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
@@ -63,7 +80,7 @@ def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
 
 def counts(d: Definition, node: WindowAggregate, row: Tup, wid: int) -> bool:
     """Whether a row of the window is in time for it: a late one only while the window is open."""
-    return row.late_by is None or wid >= node.window.spec.closed_below(row.late_by)
+    return row.late_by is None or wid >= _first_open(node.window.spec, row.late_by)
 
 
 def _misses(d: Definition, node: WindowAggregate, row: Tup) -> bool:
@@ -72,7 +89,12 @@ def _misses(d: Definition, node: WindowAggregate, row: Tup) -> bool:
     if d.policy not in {"generous", "consistent"} or not _slack(spec) or row.late_by is None:
         return True
     first, end = (int(bound[0]) for bound in spec.wids(as_rows(node, [row])))
-    return first < end and first < spec.closed_below(row.late_by)
+    return first < end and first < _first_open(spec, row.late_by)
+
+
+def _first_open(spec: WindowSpec, bound: int) -> int:
+    """The first window a bound leaves open; where nothing more can come none is, also of windows without an end."""
+    return EVERYTHING if bound == EVERYTHING else spec.closed_below(bound)
 
 
 def _slack(spec: WindowSpec) -> bool:
