@@ -63,6 +63,41 @@ class Pipeline:
         """The streams it reads."""
         return {path.source.name: path.source for path in self.paths}
 
+    def paths_of(self, stream: str) -> tuple[Path, ...]:
+        """The ways that rows of one stream take."""
+        return tuple(path for path in self.paths if path.source.name == stream)
+
+    def guard(self, stream: str) -> str | None:
+        """What a stream calls the windowing attribute."""
+        guards = sorted({path.attribute for path in self.paths_of(stream) if path.attribute is not None})
+        if len(guards) > 1:
+            raise UnsupportedError(f"one window on two columns of the stream {stream!r} ({', '.join(guards)}) "
+                                   "is not yet run by the embedded engine; use engine='oracle'")
+        return guards[0] if guards else None
+
+    def needed(self, stream: str) -> list[str]:
+        """The columns of a stream that something reads, as far as the first operator that renames them."""
+        aggregate = self.aggregate
+        top = {c for key in aggregate.keys for c in key.scalar.columns} | {aggregate.window.attribute}
+        top |= set(aggregate.window.partition)
+        top -= ROW_NUM_NAMES
+        top |= {c for call in aggregate.aggregates for scalar in call.arguments for c in scalar.columns}
+        needed: set[str] = set()
+        for path in self.paths_of(stream):
+            read = set(top)
+            for operator in reversed(path.operators):
+                match operator:
+                    case Apply():
+                        read = {c for item in operator.items for c in item.scalar.columns}
+                    case Select():
+                        read |= operator.predicate.columns
+                    case Rename():
+                        read = set(operator.before)
+                    case Prefix():
+                        read = {c.removeprefix(f"{operator.alias}.") for c in read}
+            needed |= read
+        return sorted(needed)
+
 
 def compile_plan(plan: Node) -> Pipeline:
     """The operators of a plan; the planner has checked that the engine has them all."""

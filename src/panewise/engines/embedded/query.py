@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, PlanError, SchemaError, UnsupportedError
-from panewise.core.schema import ROW_NUM_NAMES
+from panewise.core.errors import CheckpointError, PlanError, SchemaError
 from panewise.engines.embedded.aggregate import WindowStage
+from panewise.engines.embedded.clockwork import Clockwork, set_idle
+from panewise.engines.embedded.emission import CHANGE, Emission, Emitter
+from panewise.engines.embedded.events import WindowEvent, WindowLog
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
-from panewise.engines.embedded.operators import Apply, Rename, Select, project, truth
-from panewise.engines.embedded.pipeline import Path, Pipeline, compile_plan
-from panewise.kernels.panes import WINDOW_ID
+from panewise.engines.embedded.late_output import LateOutput
+from panewise.engines.embedded.operators import project, truth
+from panewise.engines.embedded.pipeline import Pipeline, compile_plan
+from panewise.engines.embedded.profile import Profile
+from panewise.engines.embedded.status import WINDOWS_LISTED, QueryStatus, build_status
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Project, Source
 from panewise.planner.capabilities import check
@@ -25,26 +28,12 @@ from panewise.planner.choices import Stats
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.progress.watermarks import NO_BOUND
 
 KIND = "embedded-query"
-VERSION = 1
-EVENTS_KEPT = 10_000
+VERSION = 2
 
 Progress: TypeAlias = str | Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class WindowEvent:
-    """A moment in the life of a window: its first row came, or a punctuation closed it (for some groups)."""
-
-    kind: str
-    """``opened`` or ``closed``."""
-    wid: int
-    by: Punctuation | None = None
-    """What closed it, in the columns of the aggregate's input; None for an opening."""
-    groups: int = 0
-    """How many groups were output when it closed."""
 
 
 class EmbeddedQuery:
@@ -58,20 +47,30 @@ class EmbeddedQuery:
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source",
-                 events: bool = False, strategy: str = "auto", stats: Stats = None) -> None:
+                 events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final",
+                 profile: bool = False) -> None:
         check(plan, "embedded")
         self.plan, self.late = plan, LatePolicy.parse(late)
-        self.events: deque[WindowEvent] = deque(maxlen=EVENTS_KEPT)
-        self._progress, self._watch, self._strategy, self._stats = progress, events, strategy, stats
-        self._open: set[int] = set()
+        self._progress, self._strategy, self._stats = progress, strategy, stats
         self._pipeline: Pipeline = compile_plan(plan)
+        window = self._pipeline.aggregate.window
         self._inputs = {name: self._input(source) for name, source in self._pipeline.sources.items()}
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self._inputs))):
             raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
                             f"it reads {', '.join(self._inputs)}")
+        self.profile: Profile | None = Profile() if profile else None
+        """Time per operator, if asked for."""
+        if self.profile is not None:
+            self._pipeline = self.profile.pipeline(self._pipeline)
+        self._paths = {name: self._pipeline.paths_of(name) for name in self._inputs}
+        self._log = WindowLog(window, watch=events)
+        self._late = LateOutput(self.late, self.streams)
+        self._clocks = Clockwork(self._inputs.values(), window.ordinal)
+        self.emission = Emission.parse(emit, window.ordinal)
+        if self.emission.mode != "final" and CHANGE in plan.columns:
+            raise PlanError(f"early results have a column {CHANGE!r}, and the query names one so: give it another name")
+        self._emitter: Emitter | None = None
         self._arrived = 0
-        self._late: list[pa.Table] = []
-        self._late_count = dict.fromkeys(self._inputs, 0)
         self._stage: WindowStage | None = None
         self._nothing: pa.Table | None = None
         if all(source.schema.columns for source in self._pipeline.sources.values()):
@@ -91,6 +90,8 @@ class EmbeddedQuery:
         """
         source = self._stream(stream)
         if isinstance(item, Punctuation):
+            if self._clocks:
+                self._clocks.sign_of_life(source, item)
             if not source.promise(item):
                 return self._present([])
             return self._advance(stream, [item])
@@ -99,24 +100,26 @@ class EmbeddedQuery:
             return self._present([])
         if self._stage is None:
             self._bind({stream: table.schema})
-        saved = source.generator.snapshot()
+        saved, idle = source.generator.snapshot(), source.generator.idle
         try:
             chunk, promises = source.take(table, self._arrived)
-            late = np.zeros(table.num_rows, np.bool_)
-            arriving = [(path, path.process(chunk)) for path in self._paths(stream)]
+            arriving = [(path, path.process(chunk)) for path in self._paths[stream]]
             ready = [(seen, self._running.prepare(seen, guarded=path.attribute is not None)) for path, seen in arriving]
-            for seen, rows in ready:
-                late[seen.rows[self._running.count(rows)] - int(chunk.rows[0])] = True
+            masks = [(seen, self._running.count(rows)) for seen, rows in ready]
         except Exception:
             source.generator.restore(saved)
             raise
         source.rows += table.num_rows
         self._arrived += table.num_rows
-        if late.any():
-            self._late_count[stream] += int(late.sum())
-            if self.late is not LatePolicy.DROP:
-                self._late.append(table.filter(pa.array(late)))
-        self._note_opened()
+        if any(mask.any() for _, mask in masks):
+            late = np.zeros(table.num_rows, np.bool_)
+            for seen, mask in masks:
+                late[seen.rows[mask] - int(chunk.rows[0])] = True
+            self._late.add(source, chunk, late, self._running.watermark)
+        if idle:
+            self._wake(stream)
+        if self._log.watch:
+            self._log.note_opened(self._running.kernel)
         return self._advance(stream, [promise for promise in promises if source.promise(promise)],
                              ripe=self._running.ripe())
 
@@ -126,69 +129,164 @@ class EmbeddedQuery:
         parts = [self.push(name, END) for name in names if not self._stream(name).finished]
         return pa.concat_tables(parts) if parts else self._present([])
 
+    def tick(self, now: int) -> pa.Table:
+        """The wall clock shows ``now`` (microseconds since the epoch): what policies that look at it close.
+
+        A stream that fell silent (``idle=``) stops holding the others back; a lull or a heartbeat moves its bound.
+        """
+        parts: list[pa.Table] = []
+        for source, bound, fell_silent in self._clocks.tick(now):
+            promises: list[Punctuation] = []
+            if bound != NO_BOUND and source.attribute is not None:
+                promise = Punctuation.below(source.attribute, bound)
+                if source.promise(promise):
+                    promises.append(promise)
+            parts += self._closed(source.name, promises)
+            if fell_silent:
+                for path in self._paths[source.name]:
+                    parts += self._close(set_idle(path, idle=True))
+        if self._emitter is None or self._stage is None:
+            return self._present(parts)
+        return self._changes(self._emitter.after_tick(parts, now))
+
+    def _wake(self, stream: str) -> None:
+        for path in self._paths[stream]:
+            set_idle(path, idle=False)
+
     def _advance(self, stream: str, promises: list[Punctuation], ripe: pa.Table | None = None) -> pa.Table:
-        if self._stage is None:
-            return self._present([])
         parts: list[pa.Table] = []
         if ripe is not None and ripe.num_rows:
-            self._note_closed(None, ripe)
+            self._log.note_closed(None, ripe, self._running.kernel)
             parts.append(ripe)
-        for path in self._paths(stream):
-            for promise in promises:
-                for arrived in path.advance(promise):
-                    results = self._stage.advance(arrived)
-                    self._note_closed(arrived, results)
-                    if results.num_rows:
-                        parts.append(results)
+        if promises:
+            parts += self._closed(stream, promises)
+        if self._emitter is not None and self._stage is not None:
+            return self._changes(self._emitter.after_item(parts))
         return self._present(parts)
+
+    def _closed(self, stream: str, promises: list[Punctuation]) -> list[pa.Table]:
+        """Results of the windows that promises of a stream close."""
+        parts: list[pa.Table] = []
+        for path in self._paths[stream]:
+            for promise in promises:
+                parts += self._close(path.advance(promise))
+        return parts
+
+    def _close(self, arrived: list[Punctuation]) -> list[pa.Table]:
+        """Results of the windows that promises about the aggregate's input close."""
+        if self._stage is None:
+            return []
+        parts: list[pa.Table] = []
+        for promise in arrived:
+            results = self._stage.advance(promise)
+            if results.num_rows:
+                self._log.note_closed(promise, results, self._stage.kernel)
+                parts.append(results)
+        return parts
+
+    # -- results as the user sees them
 
     def _present(self, parts: list[pa.Table]) -> pa.Table:
         if self._stage is None:
             return pa.table({name: pa.nulls(0) for name in self.plan.columns})
         if not parts:
             if self._nothing is None:
-                self._nothing = self._above(self._stage.present(self._stage.empty_results()))
+                nothing = self._stage.empty_results()
+                if self._emitter is not None:
+                    nothing = nothing.append_column(CHANGE, pa.array([], pa.int64()))
+                self._nothing = self._changes(nothing) if self._emitter is not None else \
+                    self._above(self._stage.present(nothing))
             return self._nothing
         return self._above(self._stage.present(pa.concat_tables(parts)))
+
+    def _changes(self, results: pa.Table) -> pa.Table:
+        """Early results: what stands over the aggregate is applied to what comes and to what goes alike."""
+        change = results.column(CHANGE)
+        presented = self._running.present(results.drop_columns([CHANGE]))
+        return self._above(presented.append_column(CHANGE, change))
 
     def _above(self, results: pa.Table) -> pa.Table:
         for node in self._pipeline.above:
             if isinstance(node, Project):
-                results = project(node.items, results)
+                projected = project(node.items, results)
+                results = projected if self._emitter is None else \
+                    projected.append_column(CHANGE, results.column(CHANGE))
             else:
                 results = results.filter(pa.array(truth(node.predicate, results)))
         return results
+
+    # -- other outputs
+
+    def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
+        """Call a function with late rows as they come, under every policy.
+
+        The rows have one column more, ``late``: the stream, the row's position in it, the bound that was in force, and
+        by how much the row missed it.
+        """
+        self._late.listeners.append(listener)
+        return listener
+
+    def on_window(self, listener: Callable[[WindowEvent], object]) -> Callable[[WindowEvent], object]:
+        """Call a function when a window opens or closes."""
+        if not self._log.watch:
+            self._log.watch = True
+            if self._stage is not None:
+                self._log.open = set(self._stage.kernel.open_windows())
+        self._log.listeners.append(listener)
+        return listener
+
+    @property
+    def events(self) -> deque[WindowEvent]:
+        """The newest openings and closings of windows, if they are watched."""
+        return self._log.events
 
     # -- what a user can ask
 
     @property
     def late_rows(self) -> pa.Table:
         """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
-        return pa.concat_tables(self._late, promote_options="default") if self._late else pa.table({})
+        return self._late.rows()
+
+    @property
+    def late_report(self) -> pa.Table:
+        """The late rows with a column ``late`` that says why each is late."""
+        return self._late.reports()
 
     @property
     def late_count(self) -> int:
         """How many rows were late."""
-        return sum(self._late_count.values())
+        return self._late.count
 
     def take_late_rows(self) -> pa.Table:
         """The late rows since the last call; they are not kept any longer."""
-        taken, self._late = self.late_rows, []
+        taken = self._late.rows()
+        self._late.forget()
         return taken
 
-    def status(self) -> dict[str, Any]:
-        """Rows in, late rows, open windows, the watermark and how much state there is."""
-        counters = self._stage.kernel.counters() if self._stage else {}
-        bound = self._stage.watermark if self._stage else NO_BOUND
-        kind = self._pipeline.aggregate.window.ordinal
-        watermark = None if bound == NO_BOUND else "end" if bound == FINISHED else kind.text(bound)
-        return {
-            "rows": self._arrived, "late": self.late_count, "watermark": watermark,
-            "open_windows": counters.get("open_windows", 0), "partials": counters.get("partials", 0),
-            "window_groups": counters.get("window_groups", 0), "state_bytes": counters.get("bytes", 0),
-            "streams": {n: {"rows": s.rows, "late": self._late_count[n], "finished": s.finished}
-                        for n, s in self._inputs.items()},
-        }
+    @property
+    def clock_step(self) -> int | None:
+        """How often ``tick`` wants to be called, in microseconds; None when no policy looks at the wall clock."""
+        steps = [self._clocks.step] if self._clocks else []
+        steps += [self.emission.every] if self.emission.mode == "clock" else []
+        return min(steps) if steps else None
+
+    def peek(self) -> pa.Table:
+        """The results that open windows would have if nothing more came; nothing changes."""
+        if self._stage is None or self._stage.finished:
+            return self._present([])
+        emitter, self._emitter = self._emitter, None
+        try:
+            return self._above(self._stage.present(self._stage.kernel.peek()))
+        finally:
+            self._emitter = emitter
+
+    def status(self, windows: int = WINDOWS_LISTED) -> QueryStatus:
+        """Rows, late rows, watermarks, how much state there is, and the oldest open windows with what closes them.
+
+        Listing windows costs a look at the whole state; ``status(windows=0)`` only counts.
+        """
+        return build_status(self._stage, self._inputs, self._late.counts, window=self._pipeline.aggregate.window,
+                            arrived=self._arrived, listed=windows)
 
     # -- saving
 
@@ -199,13 +297,15 @@ class EmbeddedQuery:
 
     def snapshot(self, extra: Mapping[str, Any] | None = None) -> bytes:
         """Everything needed to go on exactly here; ``extra`` is any JSON data to find again beside it."""
-        header = {
+        late_count, tables = self._late.snapshot()
+        header: dict[str, Any] = {
             "query": self.fingerprint, "late": self.late.value, "arrived": self._arrived,
-            "late_count": self._late_count, "inputs": {n: s.snapshot() for n, s in self._inputs.items()},
-            "melds": [meld.snapshot() for meld in self._pipeline.melds], "open": sorted(self._open),
+            "late_count": late_count, "inputs": {n: s.snapshot() for n, s in self._inputs.items()},
+            "melds": [meld.snapshot() for meld in self._pipeline.melds], "open": sorted(self._log.open),
             "extra": dict(extra or {}),
         }
-        tables = {"late": self.late_rows}
+        if self._emitter is not None:
+            header["emission"], tables["shown"] = self._emitter.snapshot()
         if self._stage is not None:
             tables["kernel"] = pa.table({"state": pa.array([self._stage.kernel.snapshot()], pa.large_binary())})
         return encode_state(KIND, VERSION, header, tables)
@@ -219,6 +319,10 @@ class EmbeddedQuery:
         if header["late"] != self.late.value:
             raise CheckpointError(f"the checkpoint was made with the late policy {header['late']!r}, "
                                   f"this run has {self.late.value!r}: restart with the same policy")
+        mode = header.get("emission", {}).get("mode", "final")
+        if "kernel" in tables and mode != self.emission.mode:
+            raise CheckpointError(f"the checkpoint was made with the emission policy {mode!r}, "
+                                  f"this run has {self.emission.mode!r}: restart with the same policy")
         if "kernel" in tables:
             if self._stage is None:
                 raise CheckpointError("the columns of the streams must be known before a checkpoint is restored: "
@@ -228,8 +332,10 @@ class EmbeddedQuery:
             self._inputs[name].restore(state)
         for meld, state in zip(self._pipeline.melds, header["melds"], strict=True):
             meld.restore(state)
-        self._arrived, self._late_count, self._open = header["arrived"], header["late_count"], set(header["open"])
-        self._late = [tables["late"]] if tables["late"].num_rows else []
+        self._arrived, self._log.open = header["arrived"], set(header["open"])
+        self._late.restore(header["late_count"], tables)
+        if self._emitter is not None and "emission" in header:
+            self._emitter.restore(header["emission"], tables["shown"])
         return dict(header["extra"])
 
     # -- inside
@@ -245,47 +351,17 @@ class EmbeddedQuery:
             raise PlanError(f"the query does not read a stream {name!r}; it reads {', '.join(self._inputs)}")
         return self._inputs[name]
 
-    def _paths(self, stream: str) -> list[Path]:
-        return [path for path in self._pipeline.paths if path.source.name == stream]
-
     def _input(self, source: Source) -> StreamInput:
         policy = self._progress if isinstance(self._progress, str) else self._progress.get(source.name, "source")
-        schema = source.schema
-        guards = sorted({path.attribute for path in self._paths(source.name) if path.attribute is not None})
-        if len(guards) > 1:
-            raise UnsupportedError(f"one window on two columns of the stream {source.name!r} ({', '.join(guards)}) "
-                                   "is not yet run by the embedded engine; use engine='oracle'")
-        guard = guards[0] if guards else None
+        schema, guard = source.schema, self._pipeline.guard(source.name)
         if guard is not None and schema.columns and guard not in schema.columns:
             raise SchemaError(f"stream {source.name!r} has no column {guard!r} to order it; "
                               f"there are {', '.join(schema.columns)}")
         kind = schema.ordinal_kind(guard) if guard and schema.columns else self._pipeline.aggregate.window.ordinal
         generator = parse_progress(policy, kind, dict(schema.columns) or None)
         keys = {key.scalar.column_name for key in self._pipeline.aggregate.keys}
-        return StreamInput(source.name, schema, guard, self._needed(source), generator,
+        return StreamInput(source.name, schema, guard, self._pipeline.needed(source.name), generator,
                            by_substream=bool(generator.columns) and generator.columns[0] in keys)
-
-    def _needed(self, source: Source) -> list[str]:
-        """The columns of a source that something reads, as far as the first operator that renames them."""
-        needed: set[str] = set()
-        aggregate = self._pipeline.aggregate
-        top = {c for key in aggregate.keys for c in key.scalar.columns} | {aggregate.window.attribute}
-        top |= set(aggregate.window.partition)
-        top -= ROW_NUM_NAMES
-        top |= {c for call in aggregate.aggregates for scalar in call.arguments for c in scalar.columns}
-        for path in self._paths(source.name):
-            read = set(top)
-            for operator in reversed(path.operators):
-                if isinstance(operator, Apply):
-                    read = {c for item in operator.items for c in item.scalar.columns}
-                elif isinstance(operator, Select):
-                    read |= operator.predicate.columns
-                elif isinstance(operator, Rename):
-                    read = set(operator.before)
-                elif hasattr(operator, "alias"):
-                    read = {c.removeprefix(f"{operator.alias}.") for c in read}
-            needed |= read
-        return sorted(needed)
 
     def _bind(self, schemas: Mapping[str, pa.Schema]) -> None:
         """Types are known: every expression and aggregate is checked before the first row is counted."""
@@ -296,15 +372,7 @@ class EmbeddedQuery:
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
         self._stage = WindowStage(self._pipeline.aggregate, merged, self.late, self._strategy, self._stats)
-
-    def _note_opened(self) -> None:
-        if self._watch:
-            now = set(self._running.kernel.open_windows())
-            self.events.extend(WindowEvent("opened", wid) for wid in sorted(now - self._open))
-            self._open |= now
-
-    def _note_closed(self, by: Punctuation | None, results: pa.Table) -> None:
-        if self._watch and results.num_rows:
-            wids, counts = np.unique(results.column(WINDOW_ID).to_numpy(), return_counts=True)
-            self.events.extend(WindowEvent("closed", int(w), by, int(c)) for w, c in zip(wids, counts, strict=True))
-            self._open &= set(self._running.kernel.open_windows())
+        if self.emission.mode != "final":
+            self._emitter = Emitter(self.emission, self._stage.kernel)
+        if self.profile is not None:
+            self._stage = self.profile.stage(self._stage)
