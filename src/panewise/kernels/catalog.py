@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from panewise.aggregates.compiled_form import compiled_form
 from panewise.core.errors import UnsupportedError
 from panewise.kernels.base import WindowKernel
 from panewise.kernels.landmark import LandmarkKernel, endless
 from panewise.kernels.numbered import NumberedKernel
+from panewise.kernels.paned import PanedKernel
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.rows import RowKernel
 from panewise.kernels.session import SessionKernel
@@ -22,6 +24,7 @@ from panewise.windows.count import CountWindow
 from panewise.windows.predicate import PredicateWindow
 from panewise.windows.rows import RowWindow
 from panewise.windows.session import SessionWindow
+from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tuple_slide import TupleSlideWindow
 
 
@@ -70,7 +73,14 @@ def _by_tuple(request: Request) -> bool:
     return isinstance(request.spec, TupleSlideWindow)
 
 
+def _panes(request: Request) -> bool:
+    spec = request.spec
+    return (isinstance(spec, SlidingWindow) and spec.clock is Clock.TIME
+            and all(compiled_form(a.function, a.inputs) is not None for a in request.aggregates))
+
+
 KERNELS: tuple[Entry, ...] = (
+    Entry(PanedKernel, _panes),
     Entry(WidKernel, _context_free),
     Entry(LandmarkKernel, _endless),
     Entry(SessionKernel, _sessions),
