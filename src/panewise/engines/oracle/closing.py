@@ -27,6 +27,7 @@ from panewise.plan.nodes import (
 )
 from panewise.windows.base import Rows
 from panewise.windows.session import SessionWindow
+from panewise.windows.tuple_slide import TupleSlideWindow
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -50,6 +51,8 @@ class Progress:
         if self.node.window.attribute in ROW_NUM_NAMES:  # every row says that the next has the next position
             return [(t.order[0], i) for i, t in enumerate(self.part, start=2)]
         named = {k.scalar.column_name: key[k.name] for k in self.node.keys if k.scalar.column_name is not None}
+        if isinstance(self.node.window.spec, TupleSlideWindow):  # a row of another group may still define a window
+            named = {}
         constants = {c: self.part[0].values[c] for c in self.node.window.partition} | named
         if repr(constants) not in self._bounds:
             bounds = bounds_of(self.d, self.node.input, self.node.window.attribute, constants)
