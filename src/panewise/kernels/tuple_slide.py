@@ -151,7 +151,7 @@ class TupleSlideKernel(LogKernel):
         new[1:] = (ids[1:] != ids[:-1]) | (owners[1:] != owners[:-1])
         ids, owners = ids[new], owners[new]
         stops = np.searchsorted(owners, np.arange(self._partitions.count), side="right")
-        return Windows(ids, ids - self._range, ids, np.stack([np.append(0, stops[:-1]), stops]))
+        return Windows(ids, ids - self._range, ids, np.stack([np.append(0, stops)[:-1], stops]))
 
     def _forget(self) -> None:
         """Drop what no window at or above the bound can reach."""
