@@ -90,11 +90,12 @@ _SLICE = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowA
 _SLICE_WINDOWS = frozenset({"sliding", "tumbling"})
 _BY_VALUE = frozenset({"growing tumbling", "now", "calendar", "session", "landmark", "band", "varying", "linear",
                        "predicate", "partitioned", "internal"})
+_BY_POSITION = frozenset({"row", "partitioned row", "count", "partitioned count", "slide by tuple"})
 _ABOVE = frozenset({n.Project, n.Filter})
 
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | {"predicate"}, _ABOVE),
-    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE, _ABOVE),
+    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),
     "oracle": Capability("oracle"),
 }
 
