@@ -1,0 +1,148 @@
+"""What the benchmarks share: the bids, the machine, medians, tables and JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+SECOND = 1_000_000
+START = 1_767_225_600 * SECOND
+"""2026-01-01, so that every pane of whole seconds up to a day is aligned with it."""
+ROWS_PER_SECOND = 5_000
+"""Of event time: 20,000 rows per pane of 4 s."""
+LATE = 3 * SECOND
+"""Rows that are out of order are late by less than this, so a promise of this lateness drops none."""
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+
+def bids(rows: int, *, keys: int = 1_000, disorder: float = 0.05, text_keys: bool = False, seed: int = 7,
+         rows_per_second: int = ROWS_PER_SECOND, late: int = LATE, block: int = 1_000_000) -> Iterator[pa.Table]:
+    """Bids on uniformly drawn items at a steady rate, a share of them late; a prefix of more rows is the same rows."""
+    names = pa.array([f"item-{i:06}" for i in range(keys)])
+    for first in range(0, rows, block):
+        rng = np.random.default_rng((seed, first))
+        arrival = START + (np.arange(first, first + block, dtype=np.int64) * SECOND) // rows_per_second
+        delay = np.where(rng.random(block) < disorder, rng.integers(1, late, block), 0)
+        item = pa.array(rng.integers(0, keys, block))
+        table = pa.table({"ts": pa.array(arrival - delay).cast(TIMESTAMP),
+                          "item": names.take(item) if text_keys else item,
+                          "price": rng.integers(100, 100_000, block) / 100})
+        yield table.slice(0, rows - first)
+
+
+def one_thread() -> dict[str, str]:
+    """An environment in which every library that asks uses one thread."""
+    names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
+    return {**os.environ, **{f"{name}_NUM_THREADS": "1" for name in names}, "POLARS_MAX_THREADS": "1",
+            "PATHWAY_THREADS": "1", "ARROW_IO_THREADS": "1"}
+
+
+def pin(core: int | None = None) -> int:
+    """Keep this process on one core (the last it may use, unless named) and Arrow on one thread; the core."""
+    pa.set_cpu_count(1)
+    if not hasattr(os, "sched_setaffinity"):
+        return 0
+    core = last_core() if core is None else core
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+def last_core() -> int:
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+
+
+# -- figures ---------------------------------------------------------------------------------------------------------
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def spread(values: Sequence[float]) -> float:
+    """Largest minus smallest, as a share of the median."""
+    return (max(values) - min(values)) / median(values) if median(values) else 0.0
+
+
+def rate(rows_per_second: float) -> str:
+    """A throughput in three digits: 21.3 M, 14.6 k.
+
+    >>> rate(21_340_000), rate(14_619), rate(950)
+    ('21.3 M', '14.6 k', '950')
+    """
+    for size, letter in ((1e6, " M"), (1e3, " k")):
+        if rows_per_second >= size:
+            return f"{rows_per_second / size:.3g}{letter}"
+    return f"{rows_per_second:.0f}"
+
+
+def table_text(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns as wide as they need, text to the left, all that begins with a digit to the right."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    right = [all(not row[i] or row[i][0].isdigit() or row[i][0] in "-–" for row in cells[1:]) for i in range(len(head))]
+    return "\n".join("  " + "  ".join(cell.rjust(w) if r else cell.ljust(w)
+                                      for cell, w, r in zip(row, widths, right, strict=True)).rstrip()
+                     for row in cells)
+
+
+def say(text: str) -> None:
+    """Progress, apart from the report."""
+    print(text, file=sys.stderr, flush=True)
+
+
+# -- JSON lines ------------------------------------------------------------------------------------------------------
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what a figure was taken."""
+    packages = ("panewise", "numpy", "numba", "pyarrow", "duckdb", "polars")
+    return {"cores": os.cpu_count(), "processor": _processor(), "system": platform.system(),
+            "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+            "python": platform.python_version(), "commit": _commit(),
+            "versions": {name: metadata.version(name) for name in packages if _installed(name)}}
+
+
+def write_json(path: Path | None, bench: str, lines: Sequence[dict[str, Any]]) -> None:
+    """Append one JSON line per measurement; each says where, with what and by which command it was taken."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shared = {"bench": bench, "command": " ".join(["python", f"bench/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+              "machine": machine()}
+    with path.open("a") as file:
+        file.writelines(json.dumps({**shared, **line}) + "\n" for line in lines)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+                platform.processor())
+
+
+def _installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _commit() -> str | None:
+    try:
+        found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, check=True,
+                               capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
