@@ -1,4 +1,4 @@
-"""Every window kind that works on values: the embedded engine gives the oracle's answer, whatever comes in whatever way.
+"""Every window kind on values: the embedded engine gives the oracle's answer, whatever comes in whatever way.
 
 Streams are random in everything: disorder, promises for all and for groups (kept or broken), cuts into batches, and a
 state that is saved and restored into a new query at several places of one run.
@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedded.plans import COLUMNS, bag, call, run_timeline
+from conformance.compare import assert_same_rows
+from embedded.plans import COLUMNS, call, run_timeline
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
@@ -60,9 +61,9 @@ def check(node: WindowAggregate, items: list[Any], policy: str, cuts: frozenset[
     timeline: Timeline = [Arrival("s", item) for item in items]
     oracle = Oracle(node, timeline, late=policy)
     found, query = run_timeline(EmbeddedQuery(node, late=policy), timeline, cuts, saves, late=policy)
-    assert bag(found) == bag(oracle.results())
+    assert_same_rows(found, oracle.results())
     if policy != "drop":
-        assert bag(query.late_rows.to_pylist()) == bag(oracle.late_rows())
+        assert_same_rows(query.late_rows.to_pylist(), oracle.late_rows())
     assert query.status()["partials"] == 0, "nothing is left when everything is closed"
     return found
 
@@ -87,3 +88,93 @@ def test_values_may_be_positions(spec: WindowSpec, keys: tuple[str, ...], partit
     if node.window.spec.kind in ("sliding", "tumbling"):
         return  # row windows, which have tests of their own
     check(node, items, "drop", cuts, saves)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.builds(CalendarWindow, st.sampled_from(["day", "week", "month"]), st.integers(1, 2),
+                 st.none() | st.integers(1, 3), st.sampled_from(ZONES)),
+       st.lists(st.tuples(moments, st.sampled_from("ab")), max_size=12), places, places, st.sampled_from(POLICIES))
+def test_days_and_months_of_a_time_zone(spec: CalendarWindow, drawn: list[tuple[int, str]], cuts: frozenset[int],
+                                        saves: frozenset[int], policy: str) -> None:
+    node = plan(spec, ("k",), ordinal=OrdinalKind.TIMESTAMP, time=pa.timestamp("us", tz="UTC"))
+    items: list[Any] = []
+    for i, (moment, key) in enumerate(drawn):
+        items.append({"ts": OrdinalKind.TIMESTAMP.present(moment), "k": key, "g": 0, "v": float(i)})
+        if i % 4 == 3:  # a promise that later rows may break
+            items.append(Punctuation.below("ts", moment))
+    check(node, items, policy, cuts, saves)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.one_of(SPECS["sliding"], SPECS["session"], SPECS["landmark"]),
+       st.lists(st.one_of(rows, rows, promises), max_size=12), places, places)
+def test_windows_on_dates(spec: WindowSpec, drawn: list[Any], cuts: frozenset[int], saves: frozenset[int]) -> None:
+    node = plan(spec, ("k",), ordinal=OrdinalKind.DATE, time=pa.date32())
+    items = [{**i, "ts": OrdinalKind.DATE.present(i["ts"])} if isinstance(i, dict) else i for i in drawn]
+    check(node, items, "drop", cuts, saves)
+
+
+def row(ts: int, k: str = "a", g: int = 0, v: float | None = 1.0) -> dict[str, Any]:
+    return {"ts": ts, "k": k, "g": g, "v": v}
+
+
+def ended(**constants: Any) -> Punctuation:
+    """No more rows of this group, whatever their time."""
+    return Punctuation.of(dict(Punctuation.below("x", 0, **constants).patterns[:-1]))
+
+
+def test_a_row_after_the_end_of_its_group_is_in_no_window_also_of_a_window_without_end() -> None:
+    node = plan(BandWindow.since(0), ())
+    assert check(node, [row(1, "b"), ended(k="a"), row(0, "a")], "generous") == [
+        {"wid": 0, "n": 1, "top": 1.0, "oldest": 1.0, "half": 1.0}]
+
+
+def pushed(node: WindowAggregate, items: list[Any]) -> list[list[tuple[Any, ...]]]:
+    """What comes out with each item, and at the end: the window, the group and the count."""
+    query = EmbeddedQuery(node)
+    tables = [*(query.push("s", item if isinstance(item, Punctuation) else [item]) for item in items), query.finish()]
+    return [[(r.get("wid", r.get("window")), r.get("k"), r["n"]) for r in t.to_pylist()] for t in tables]
+
+
+def test_a_landmark_window_comes_out_when_it_is_closed_and_known_to_exist() -> None:
+    node = plan(LandmarkWindow(10), ("k",))
+    out = pushed(node, [row(5), Punctuation.below("ts", 40), row(45, "b")])
+    assert out[1] == [(0, "a", 1)], "nothing shows yet that windows after the first with all rows exist"
+    assert out[2] == [(1, "a", 1), (2, "a", 1), (3, "a", 1)], "a row in window 4 shows that those before it exist"
+    assert sorted(out[3]) == [(4, "a", 1), (4, "b", 1)]
+
+
+def test_a_promise_about_one_group_puts_out_its_landmark_windows_only() -> None:
+    node = plan(LandmarkWindow(10), ("k",))
+    out = pushed(node, [row(5), row(7, "b"), row(25, "b"), Punctuation.below("ts", 20, k="a"), row(21)])
+    assert out[3] == [(0, "a", 1), (1, "a", 1)]
+    assert sorted(out[5]) == [(0, "b", 1), (1, "b", 1), (2, "a", 2), (2, "b", 2)]
+
+
+def test_a_landmark_of_many_windows_keeps_one_partial_per_group() -> None:
+    query = EmbeddedQuery(plan(LandmarkWindow(10), ("k",)))
+    for ts in range(0, 1000, 5):
+        query.push("s", [row(ts), row(ts, "b")])
+        query.push("s", Punctuation.below("ts", ts))
+        assert query.status()["partials"] <= 4
+
+
+def test_a_row_that_bridges_two_sessions_makes_them_one() -> None:
+    node = plan(SessionWindow(10), ("k",), ("k",))
+    items = [row(0), row(18), row(9), Punctuation.below("ts", 28), row(28), Punctuation.below("ts", 39)]
+    out = pushed(node, items)
+    assert out[3] == [], "a row at the very end still prolongs the session"
+    assert out[5] == [({"start": 0, "end": 38}, "a", 4)]
+
+
+def test_a_session_of_all_rows_is_not_closed_by_a_promise_about_some() -> None:
+    node = plan(SessionWindow(10), ("k",))
+    out = pushed(node, [row(0), Punctuation.below("ts", 50, k="a"), row(8, "b"), Punctuation.below("ts", 50)])
+    assert out[1] == []
+    assert sorted(out[3]) == [({"start": 0, "end": 18}, "a", 1), ({"start": 0, "end": 18}, "b", 1)]
+
+
+@pytest.mark.parametrize("spec", [LinearWindow(0, 3, 5, 0), LinearWindow(1, 0, 2, 0)], ids=str)
+def test_windows_given_by_a_linear_extent(spec: LinearWindow) -> None:
+    items = [row(4), row(1), Punctuation.below("ts", 4), row(12, "b"), row(17)]
+    assert check(plan(spec, ("k",)), items, "drop")

@@ -1,4 +1,4 @@
-"""Landmark windows: a row never leaves, so its window ids have no end; the state has one all the same (Li 5.1.4, 6.1.3).
+"""Landmark windows: a row never leaves, so its window ids have no end; the state has one (Li 5.1.4, 6.1.3).
 
 A partial says: these keys have it in every window from ``wid.first`` on. When windows of a group close, its partials up
 to there become one running partial, so a group holds that one and those of windows that are still open. Of the

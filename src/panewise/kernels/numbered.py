@@ -74,7 +74,7 @@ class NumberedKernel(WindowKernel):
         return self.inner.peek()
 
     @property
-    def result_schema(self) -> pa.Schema:  # type: ignore[override]
+    def result_schema(self) -> pa.Schema:
         """As the kernel inside."""
         return self.inner.result_schema
 

@@ -1,7 +1,7 @@
 """Session windows: open sessions as intervals of partial states, joined when a row bridges two.
 
-A session is final when a punctuation has passed its end, strictly: a row at the very end still prolongs it. State is one
-partial per open session and group, never rows.
+A session is final when a punctuation has passed its end, strictly: a row at the very end still prolongs it. State is
+one partial per open session and group, never rows.
 
 Open sessions live in a few runs of falling size, each ascending by the last row's value; sessions of one run are
 disjoint, sessions of two runs may touch. Runs of similar size are merged, so a session is copied O(log n) times, and a
