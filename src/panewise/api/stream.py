@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from panewise.api.explaining import explain_streams
 from panewise.api.inputs import is_dataframe, local_stream
 from panewise.api.query import check_spark, plan_of, run_plan
 from panewise.core.errors import PlanError
@@ -15,7 +16,6 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.time import Quantity, warn_bare_number
 from panewise.plan.nodes import Node, WindowClause
-from panewise.planner.explain import explain
 from panewise.windows import SlidingWindow
 
 Amount = str | int | timedelta
@@ -113,5 +113,5 @@ class Stream:
         return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress)
 
     def explain(self, **aggregates: str) -> str:
-        """The plan for these aggregates as text."""
-        return explain(self.plan(**aggregates))
+        """The plan for these aggregates as text, with the strategy the embedded engine would take."""
+        return explain_streams(self.plan(**aggregates))

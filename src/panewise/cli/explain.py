@@ -1,17 +1,19 @@
-"""``panewise explain``: what a query means and how each engine would run it, without running it."""
+"""``panewise explain``: what a query means and how each engine would run it; with ``--analyze`` also how it ran."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
+from panewise.api.explaining import analyze_streams, explain_streams
 from panewise.api.query import ENGINES, plan_of
 from panewise.cli.terminal import key_value, output, parameter, query_text, unique
-from panewise.core.errors import SourceError
+from panewise.core.errors import PlanError, SourceError
 from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import unsupported
-from panewise.planner.explain import explain
+from panewise.progress.late import LatePolicy
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,6 +25,15 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--time", type=key_value, action="append", default=[], metavar="NAME=COLUMN",
                         help="the column that orders a stream")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--stats", metavar="NAME=VALUE,...",
+                        help="what the streams are like, such as rows_per_second=5000,groups=1000, or 'measure' to "
+                        "look at the files: shows what each strategy would cost")
+    parser.add_argument("--strategy", default="auto", metavar="KERNEL", help="how to run it, instead of the best way")
+    parser.add_argument("--analyze", action="store_true",
+                        help="run it on the embedded engine and show what happened: state, windows, late rows, time")
+    parser.add_argument("--progress", default="source", metavar="POLICY", help="as for run, with --analyze")
+    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=LatePolicy.DROP.value,
+                        help="as for run, with --analyze")
     parser.add_argument("--format", choices=("text", "svg", "html"), default="text")
     parser.add_argument("--out", metavar="PATH", help="write to a file instead of the terminal")
     parser.set_defaults(command=command)
@@ -32,12 +43,15 @@ def command(options: argparse.Namespace) -> int:
     """Explain one query."""
     times = unique(options.time, "the time column of")
     streams = unique(options.stream, "stream")
-    schemas = {n: FileStream.open(p, time=times.get(n)).schema for n, p in streams.items()} or None
+    opened = {n: FileStream.open(p, time=times.get(n)) for n, p in streams.items()}
     params = {n: parameter(v) for n, v in unique(options.param, "parameter").items()}
-    plan = plan_of(query_text(options.query), schemas, params)
-    text = explain(plan, options.format)
-    if options.format == "text":
-        text = f"{text}\n\n{engines(plan)}"
+    plan = plan_of(query_text(options.query), {n: s.schema for n, s in opened.items()} or None, params)
+    if options.analyze:
+        text = analyzed(plan, opened, options)
+    else:
+        text = explain_streams(plan, opened, options.format, stats=options.stats, strategy=options.strategy)
+        if options.format == "text":
+            text = f"{text}\n\n{engines(plan)}"
     if options.out:
         try:
             Path(options.out).write_text(text + "\n", encoding="utf-8")
@@ -46,6 +60,16 @@ def command(options: argparse.Namespace) -> int:
     else:
         output.out(text, highlight=False)
     return 0
+
+
+def analyzed(plan: Node, streams: Mapping[str, FileStream], options: argparse.Namespace) -> str:
+    """Run it, and say how it went."""
+    if options.format != "text":
+        raise PlanError(f"--analyze writes text: leave out --format {options.format}")
+    if not streams:
+        raise PlanError("--analyze runs the query: name the files of its streams with --stream NAME=PATH")
+    return analyze_streams(plan, streams, stats=options.stats, strategy=options.strategy, late=options.late,
+                           progress=options.progress)
 
 
 def engines(plan: Node) -> str:

@@ -1,6 +1,6 @@
 """Time and memory of each kernel for one window aggregate, from statistics and measured constants.
 
-Kernels are described by the steps they really take: ``wid`` and ``paned`` both fold a row once, whatever RANGE/SLIDE is
+Kernels are described by the steps they really take: ``wid`` and ``panes`` both fold a row once, whatever RANGE/SLIDE is
 (equal ranges of window ids share one partial, which is a pane under another name), so both follow the paned formulas,
 with constants of their own. Formula 6.3, a row into each of its windows, is what a buffer that is scanned per window
 pays.
@@ -142,10 +142,14 @@ def _paned_formula(work: Workload) -> str:
 
 
 def _range_steps(work: Workload) -> dict[str, float]:
-    """As panes, but cut only where a window begins or ends: at most two per slide."""
+    """As panes, but cut only where a window begins or ends: at most two per slide.
+
+    Every promise that closes windows scans the panes of all of them anew (Li 6.1, once per promise).
+    """
     per_slide = 1.0 if work.P % max(work.panes_per_slide, 1) == 0 else 2.0
     panes = max(work.P / max(work.panes_per_slide, 1.0), 1.0) * per_slide
-    merged = 2 * work.G * per_slide if work.elementwise else work.G * panes
+    together = max(1.0, work.statistics.batch_rows / work.rows_per_slide) if work.elementwise else 1.0
+    merged = work.G * (panes / together + (per_slide if work.elementwise else 0.0))
     return _common(work) | {"filled": _filled(work), "merged": merged}
 
 
@@ -202,8 +206,8 @@ def _adaptive_steps(work: Workload) -> dict[str, float]:
 
 
 MODELS: dict[str, Model] = {
-    "wid": Model(_range_steps, _ranges_held, _paned_formula),
-    "paned": Model(_paned_steps, _panes_held, _paned_formula),
+    "wid": Model(_range_steps, _ranges_held, lambda _: "Li 6.1"),
+    "panes": Model(_paned_steps, _panes_held, _paned_formula),
     "two-level": Model(_paned_steps, _panes_held, _paned_formula),
     "adaptive": Model(_adaptive_steps, _adaptive_held, lambda _: "Li 6.3, 6.9"),
     "buffering": Model(_buffer_steps, _rows_held, lambda _: "Li 6.3, 6.6"),

@@ -92,11 +92,17 @@ def _times(value: float, than: float) -> str:
 
 
 def _by_rule(request: Request, names: tuple[str, ...]) -> tuple[str, str]:
-    elementwise = all(a.function.elementwise(a.inputs) is not None for a in request.aggregates)
+    """Panes where they can be compiled, else window ids, else what the catalog has first."""
     ratio = getattr(request.spec, "ratio", 1)
-    if "paned" in names and ratio > 1 and elementwise:
-        return "paned", (f"by rule: a row is in up to {ratio:,} windows and partials merge element by element, so a "
-                         "window costs the same however many panes it has (no statistics)")
-    kernel = next((name for name in names if name != "paned"), names[0]) if not elementwise else names[0]
-    why = "windows do not overlap" if ratio <= 1 else "partials do not merge element by element"
-    return kernel, f"by rule: {why}, the catalog's first choice (no statistics)"
+    overlap = f"a row is in up to {ratio:,} windows" if ratio > 1 else "windows do not overlap"
+    if "panes" in names and _elementwise(request):
+        return "panes", (f"by rule: {overlap}, and partials merge element by element, so that a window costs the same "
+                         "however many panes it has (no statistics)")
+    kernel = "wid" if "wid" in names else names[0]
+    why = f"{overlap}, and " + ("partials merge element by element" if _elementwise(request) else
+                                "partials do not merge element by element")
+    return kernel, f"by rule: {why}; no rows are kept (no statistics)"
+
+
+def _elementwise(request: Request) -> bool:
+    return all(a.function.elementwise(a.inputs) is not None for a in request.aggregates)
