@@ -19,7 +19,6 @@ from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import Distinct, Filter, NamedScalar, Node, Project, Qualify, Union
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.windows.landmark import LandmarkWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import TumblingWindow
 
@@ -224,7 +223,6 @@ def test_unknown_streams_and_policies_are_refused() -> None:
 
 @pytest.mark.parametrize("plan", [
     source(), Distinct(aggregate(source())), aggregate(Distinct(source())),
-    aggregate(source(), LandmarkWindow(1)),  # type: ignore[arg-type]
 ])
 def test_plans_the_engine_does_not_have_are_refused_by_name(plan: Node) -> None:
     with pytest.raises(UnsupportedError, match="oracle"):

@@ -85,8 +85,6 @@ def test_the_kind_gives_the_oracles_answer(kind: str) -> None:
 def test_values_may_be_positions(spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...],
                                  items: list[Any], cuts: frozenset[int], saves: frozenset[int]) -> None:
     node = plan(spec, keys, partition, attribute="row-num", ordinal=OrdinalKind.ROWS)
-    if node.window.spec.kind in ("sliding", "tumbling"):
-        return  # row windows, which have tests of their own
     check(node, items, "drop", cuts, saves)
 
 
