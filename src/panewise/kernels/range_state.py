@@ -5,7 +5,9 @@ boundaries share one partial, so a row of the input is merged once and not RANGE
 together when they close.
 
 The rows live in a few runs of falling size, each ascending by ``end``. Runs of similar size are merged, so a partial is
-copied O(log n) times; dropping closed windows cuts a prefix off every run.
+copied O(log n) times; dropping closed windows cuts a prefix off every run. Each run also knows the smallest ``first``
+from every place on, so what reaches a window that closes is found in a prefix too: closing costs what it closes,
+however many windows are open behind it.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.partials import BoundAggregate, combine_partials, partial_schema
+from panewise.progress.patterns import Mask, Pattern
 from panewise.progress.watermarks import NO_BOUND
 
 END = "wid.end"
@@ -34,11 +36,22 @@ class Run:
     end: Ordinals
     allocated: int
     """How many rows the memory behind the table holds; slices keep it alive."""
+    least: Ordinals
+    """The smallest first from each place to the end; ascending."""
 
     @classmethod
     def of(cls, table: pa.Table) -> Run:
         """A table that owns its memory."""
-        return cls(table, table.column(FIRST).to_numpy(), table.column(END).to_numpy(), table.num_rows)
+        first: Ordinals = table.column(FIRST).to_numpy()
+        least = np.minimum.accumulate(first[::-1])[::-1]
+        return cls(table, first, table.column(END).to_numpy(), table.num_rows, least)
+
+    def begun(self, closed: int) -> int:
+        """How many rows at the head hold everything that reaches a window below ``closed``.
+
+        Where ends ascend with firsts, as windows do in time, these are exactly the rows that do.
+        """
+        return int(np.searchsorted(self.least, closed))
 
     def after(self, closed: int) -> Run:
         """Only what reaches a window that is still open."""
@@ -48,9 +61,9 @@ class Run:
         table = self.table.slice(at)
         if 2 * table.num_rows < self.allocated:
             return Run.of(table.take(pa.array(np.arange(table.num_rows))))
-        return Run(table, self.first[at:], self.end[at:], self.allocated)
+        return Run(table, self.first[at:], self.end[at:], self.allocated, self.least[at:])
 
-    def filter(self, keep: npt.NDArray[np.bool_]) -> Run:
+    def filter(self, keep: Mask) -> Run:
         """Only these rows."""
         return self if keep.all() else Run.of(self.table.filter(pa.array(keep)))
 
@@ -64,6 +77,8 @@ class RangeState:
         self.key_names = [FIRST, *keys.names]
         self.schema = partial_schema(pa.schema([pa.field(FIRST, pa.int64()), *self.keys]), aggregates, id_name=END)
         self.runs: list[Run] = []
+        self.looked_at = 0
+        """How many partials closings have looked at so far."""
         self.closed = NO_BOUND
         """Windows below this are closed for every group; ranges that begin earlier are read as beginning here."""
 
@@ -75,28 +90,45 @@ class RangeState:
 
     def due(self, closed: int) -> pa.Table:
         """All partials that reach a window below ``closed``; the ranges still as stored."""
-        parts = []
+        parts = [self.schema.empty_table()]
         for run in self.runs:
-            begun = run.first < closed
-            parts.append(run.table if begun.all() else run.table.filter(pa.array(begun)))
-        return pa.concat_tables(parts) if parts else self.schema.empty_table()
+            head = run.begun(closed)
+            self.looked_at += head
+            begun = run.first[:head] < closed
+            table = run.table.slice(0, head)
+            parts.append(table if begun.all() else table.filter(pa.array(begun)))
+        return pa.concat_tables(parts)
+
+    def due_some(self, closed: int, patterns: Sequence[tuple[str, Pattern]]) -> tuple[pa.Table, list[Mask]]:
+        """The same of the groups that match; also which rows at the head of each run do, for ``close_some``."""
+        parts, masks = [self.schema.empty_table()], []
+        for run in self.runs:
+            head = run.begun(closed)
+            self.looked_at += head
+            table = run.table.slice(0, head)
+            mask: Mask = np.logical_and.reduce([p.mask(table.column(a)) for a, p in patterns])
+            masks.append(mask & (run.first[:head] < closed))
+            parts.append(table.filter(pa.array(masks[-1])))
+        return pa.concat_tables(parts), masks
 
     def close(self, closed: int) -> None:
         """Forget windows below ``closed``, of all groups."""
         self.closed = max(self.closed, closed)
         self.runs = [kept for run in self.runs if (kept := run.after(self.closed)).table.num_rows]
 
-    def close_some(self, closed: int, selected: Sequence[npt.NDArray[np.bool_]]) -> None:
-        """Forget windows below ``closed`` of the selected rows; one mask per run."""
+    def close_some(self, closed: int, selected: Sequence[Mask]) -> None:
+        """Forget windows below ``closed`` of the selected rows; one mask per run, of its head or of all its rows."""
         kept: list[Run] = []
         for run, mask in zip(self.runs, selected, strict=True):
-            touched = mask & (run.first < closed)
+            head = len(mask)
+            touched = mask & (run.first[:head] < closed)
             if not touched.any():
                 kept.append(run)
                 continue
-            clipped = pa.array(np.where(touched, closed, run.first))
+            clipped = run.first.copy()
+            clipped[:head][touched] = closed
             at = self.schema.get_field_index(FIRST)
-            moved = Run.of(run.table.set_column(at, self.schema.field(at), clipped))
+            moved = Run.of(run.table.set_column(at, self.schema.field(at), pa.array(clipped)))
             moved = moved.filter(moved.first < moved.end)
             if moved.table.num_rows:
                 kept.append(moved)
@@ -133,7 +165,7 @@ class RangeState:
             at -= 1
 
     def _stale(self, run: Run) -> bool:
-        return bool((run.first < self.closed).any())
+        return bool(run.least[0] < self.closed)
 
     def _merge(self, runs: Sequence[Run]) -> Run:
         table = pa.concat_tables([run.table for run in runs])

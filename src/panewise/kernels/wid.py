@@ -86,10 +86,8 @@ class WidKernel(WindowKernel):
             self.ranges.close(closed)
             return results
         patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
-        masks = [np.logical_and.reduce([p.mask(run.table.column(a)) for a, p in patterns]) for run in self.ranges.runs]
-        chosen = [run.table.filter(pa.array(mask & (run.first < closed)))
-                  for run, mask in zip(self.ranges.runs, masks, strict=True)]
-        results = self._results(pa.concat_tables([self.ranges.schema.empty_table(), *chosen]), closed)
+        due, masks = self.ranges.due_some(closed, patterns)
+        results = self._results(due, closed)
         self.ranges.close_some(closed, masks)
         return results
 
