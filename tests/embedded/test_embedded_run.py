@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from embedded.plans import aggregate, bag, call, source
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded import EmbeddedQuery, run_embedded
-from panewise.engines.embedded.checkpoint import STATE_FILE, CheckpointDirectory
+from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.plan.nodes import Union
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
@@ -54,20 +54,24 @@ def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
         yield item
 
 
+def newest(directory: Path) -> bytes:
+    states = sorted(directory.glob("state-*.arrow"))
+    return states[-1].read_bytes() if states else b""
+
+
 def run_until_killed(directory: Path, items: Iterator[Item], every: int) -> list[dict[str, Any]]:
     """The rows that were out when the last checkpoint was written: a sink would have kept exactly these."""
     out: list[dict[str, Any]] = []
     kept = 0
-    state = directory / STATE_FILE
-    before = state.read_bytes() if state.exists() else b""
+    before = newest(directory)
     try:
         for table in run_embedded(PLAN, {"s": items}, checkpoint=directory, checkpoint_rows=every):
-            now = state.read_bytes() if state.exists() else b""
+            now = newest(directory)
             if now != before:  # written after what was out before this table
                 before, kept = now, len(out)
             out += table.to_pylist()
     except KilledError:
-        now = state.read_bytes() if state.exists() else b""
+        now = newest(directory)
         return out[: len(out) if now != before else kept]
     return out
 
@@ -121,23 +125,36 @@ def test_an_input_shorter_than_the_checkpoint_is_refused(tmp_path: Path) -> None
         list(run_embedded(PLAN, {"s": cut(disordered(20), [10])}, checkpoint=tmp_path))
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"junk"])
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path, damage: Any) -> None:
-    list(run_embedded(PLAN, {"s": cut(disordered(40), [10])}, checkpoint=tmp_path))
-    state = tmp_path / STATE_FILE
+@pytest.mark.parametrize("damage", [
+    lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"junk",
+    lambda data: data[:100] + bytes([data[100] ^ 1]) + data[101:]])
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_named(tmp_path: Path, damage: Any) -> None:
+    table = disordered(40)
+    list(run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path, checkpoint_rows=20))
+    older, state = sorted(tmp_path.glob("state-*.arrow"))
     state.write_bytes(damage(state.read_bytes()))
-    with pytest.raises(CheckpointError):
-        list(run_embedded(PLAN, {"s": cut(disordered(40), [10])}, checkpoint=tmp_path))
+    with pytest.raises(CheckpointError, match=f"{state.name} is damaged.*{older.name}, is complete: delete"):
+        list(run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path))
+    state.unlink()
+    again = [r for t in run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path) for r in t.to_pylist()]
+    whole = [r for t in run_embedded(PLAN, {"s": cut(table, [10])}) for r in t.to_pylist()]
+    assert again
+    assert not bag(again) - bag(whole)
+    for file in tmp_path.glob("state-*.arrow"):
+        file.write_bytes(b"")
+    with pytest.raises(CheckpointError, match="no older one"):
+        list(run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path))
 
 
 def test_a_write_that_was_cut_short_leaves_the_older_checkpoint(tmp_path: Path) -> None:
     directory = CheckpointDirectory(tmp_path)
+    assert directory.load() is None
     directory.save(b"old")
-    (tmp_path / f"{STATE_FILE}.tmp").write_bytes(b"half of the ne")
-    assert directory.load() == b"old"
-    directory.save(b"new")
-    assert directory.load() == b"new"
-    assert [p.name for p in tmp_path.iterdir()] == [STATE_FILE]
+    (tmp_path / "state.tmp").write_bytes(b"half of the ne")
+    assert CheckpointDirectory(tmp_path).load() == b"old"
+    assert [directory.save(data) for data in (b"new", b"newest")] == [2, 3]
+    assert CheckpointDirectory(tmp_path).load() == b"newest"
+    assert [int(p.stem[-1]) for p in sorted(tmp_path.iterdir())] == [2, 3], "two are kept"
 
 
 def test_a_checkpoint_directory_that_cannot_be_made_is_an_error_of_its_own(tmp_path: Path) -> None:

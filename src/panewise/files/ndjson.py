@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +19,10 @@ import pyarrow.json as pj
 
 from panewise.core.errors import SourceError
 from panewise.files.types import TIMESTAMP
+
+Place: TypeAlias = Path | str
+"""Where text came from, for messages."""
+Extra: TypeAlias = Literal["error", "ignore"]
 
 MARK = b'"punctuation"'
 BLOCK = 4 << 20
@@ -49,7 +53,7 @@ def segments(path: Path, *, start_line: int = 1) -> Iterator[Lines | Promise]:
     try:
         with path.open("rb") as file:
             for block in blocks(file):
-                for part in _split(block, number, path):
+                for part in split(block, number, path):
                     if isinstance(part, Promise):
                         if part.line >= start_line:
                             yield part
@@ -88,7 +92,8 @@ def _from_line(lines: Lines, start_line: int) -> Lines:
     return Lines(lines.text[at:], start_line)
 
 
-def _split(block: bytes, number: int, path: Path) -> Iterator[Lines | Promise]:
+def split(block: bytes, number: int, path: Place) -> Iterator[Lines | Promise]:
+    """Whole lines as runs of data lines and single punctuation lines; ``number`` is that of the first line."""
     done, search = 0, 0
     counted, line = 0, number  # lines are counted once, from one punctuation to the next
     while (hit := block.find(MARK, search)) >= 0:
@@ -108,7 +113,7 @@ def _split(block: bytes, number: int, path: Path) -> Iterator[Lines | Promise]:
         yield Lines(block[done:], line)
 
 
-def _promise(text: bytes, line: int, path: Path) -> Promise | None:
+def _promise(text: bytes, line: int, path: Place) -> Promise | None:
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -158,7 +163,12 @@ def grouped(parts: Iterator[Lines | Promise]) -> Iterator[list[Lines | Promise]]
         yield group
 
 
-def _raw_table(lines: list[Lines], path: Path) -> pa.Table:
+def infer_lines(lines: list[Lines], path: Place) -> pa.Schema:
+    """Column types from some lines of a stream whose rest is not there yet."""
+    return _raw_table(lines, path).schema
+
+
+def _raw_table(lines: list[Lines], path: Place) -> pa.Table:
     """The types of some lines, as an otherwise empty table; Arrow takes some text for times, the rest is found here."""
     table = _parse(lines, path, None)
     sample = json.loads(lines[0].text.lstrip().split(b"\n", 1)[0])
@@ -175,12 +185,12 @@ def _all_iso(values: pa.ChunkedArray) -> bool:
     return values.null_count < len(values) and bool(pc.all(matches).as_py())
 
 
-def parse_lines(lines: Lines | list[Lines], path: Path, schema: pa.Schema) -> pa.Table:
-    """Data lines as rows of the schema; a line that does not fit is named."""
+def parse_lines(lines: Lines | list[Lines], path: Place, schema: pa.Schema, *, extra: Extra = "error") -> pa.Table:
+    """Data lines as rows of the schema; a line that does not fit is named. ``extra`` is what columns beyond it are."""
     lines = lines if isinstance(lines, list) else [lines]
     # Arrow reads dates from numbers only, so they come as text first
     as_read = pa.schema([f.with_type(pa.string()) if pa.types.is_date(f.type) else f for f in schema])
-    table = _parse(lines, path, as_read).select(schema.names)
+    table = _parse(lines, path, as_read, extra).select(schema.names)
     if as_read == schema:
         return table
     try:
@@ -192,16 +202,17 @@ def parse_lines(lines: Lines | list[Lines], path: Path, schema: pa.Schema) -> pa
 
 def row_count(lines: Lines) -> int:
     """How many rows the lines hold; blank lines are none."""
-    return sum(1 for line in lines.text.split(b"\n") if line.strip()) if _has_blank(lines.text) \
+    return sum(1 for line in lines.text.split(b"\n") if line.strip()) if has_blank(lines.text) \
         else lines.text.count(b"\n")
 
 
-def _has_blank(text: bytes) -> bool:
+def has_blank(text: bytes) -> bool:
+    """Whether some line may be blank, so that lines are not rows."""
     return b"\n\n" in text or b"\n " in text or b"\r" in text or text[:1].isspace()
 
 
-def _parse(lines: list[Lines], path: Path, schema: pa.Schema | None) -> pa.Table:
-    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "error")
+def _parse(lines: list[Lines], path: Place, schema: pa.Schema | None, extra: Extra = "error") -> pa.Table:
+    options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else extra)
     text = lines[0].text if len(lines) == 1 else b"".join(part.text for part in lines)
     read = pj.ReadOptions(use_threads=False, block_size=max(len(text) + 1, 1 << 16))
     try:
@@ -210,7 +221,7 @@ def _parse(lines: list[Lines], path: Path, schema: pa.Schema | None) -> pa.Table
         raise _place(lines, path, options, error) from error
 
 
-def _place(lines: list[Lines], path: Path, options: pj.ParseOptions, error: Exception) -> SourceError:
+def _place(lines: list[Lines], path: Place, options: pj.ParseOptions, error: Exception) -> SourceError:
     """Find the line by trying them one by one; only ever done once, on the way out."""
     numbered = ((part.first + i, text) for part in lines for i, text in enumerate(part.text.splitlines()))
     for number, text in numbered:

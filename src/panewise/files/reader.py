@@ -126,7 +126,7 @@ class FileStream:
             raise SourceError(f"{path}: cannot be read as {self.format.value}: {error}") from error
 
 
-def read_promise(part: ndjson.Promise, path: Path, schema: SourceSchema, attribute: str | None) -> Punctuation:
+def read_promise(part: ndjson.Promise, path: ndjson.Place, schema: SourceSchema, attribute: str | None) -> Punctuation:
     """A punctuation line as punctuation, checked against the stream's columns."""
     where = f"{path}:{part.line}"
     for name in part.patterns:

@@ -2,6 +2,7 @@
 
 from panewise.engines.embedded.events import WindowEvent
 from panewise.engines.embedded.query import EmbeddedQuery
-from panewise.engines.embedded.run import run_embedded
+from panewise.engines.embedded.run import EmbeddedRun, run_embedded
+from panewise.engines.embedded.status import QueryStatus
 
-__all__ = ["EmbeddedQuery", "WindowEvent", "run_embedded"]
+__all__ = ["EmbeddedQuery", "EmbeddedRun", "QueryStatus", "WindowEvent", "run_embedded"]

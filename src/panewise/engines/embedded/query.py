@@ -270,6 +270,10 @@ class EmbeddedQuery:
         steps += [self.emission.every] if self.emission.mode == "clock" else []
         return min(steps) if steps else None
 
+    def nothing(self) -> pa.Table:
+        """No results, with their columns."""
+        return self._present([])
+
     def peek(self) -> pa.Table:
         """The results that open windows would have if nothing more came; nothing changes."""
         if self._stage is None or self._stage.finished:

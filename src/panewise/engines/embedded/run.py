@@ -1,134 +1,222 @@
-"""Run a plan over finite or endless inputs, with checkpoints from which a killed run goes on exactly."""
+"""Run a query over its inputs: in turn or as they come, with checkpoints from which a killed run goes on exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from threading import Event, RLock
+from time import monotonic, time_ns
 from typing import Any
 
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, PlanError
+from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
 from panewise.engines.embedded.checkpoint import CheckpointDirectory
-from panewise.engines.embedded.inputs import RowsIn
+from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
+from panewise.engines.embedded.positions import Item, Position, length
 from panewise.engines.embedded.query import EmbeddedQuery, Progress
-from panewise.files.parts import NumberedParts
+from panewise.engines.embedded.sinks import KeptResults, Sink, TransactionalSink
+from panewise.engines.embedded.sources import StreamSource, as_source
+from panewise.engines.embedded.status import QueryStatus
 from panewise.plan.nodes import Node
 from panewise.progress.late import LatePolicy
-from panewise.progress.punctuation import Punctuation
 
 CHECKPOINT_ROWS = 1_000_000
+CHECKPOINT_SECONDS = 5.0
 RESULTS = "results"
 """The folder of a checkpoint that keeps results."""
 
 
-@dataclass
-class Position:
-    """How much of one input was taken: it does not depend on how the input is cut into batches."""
-
-    rows: int = 0
-    punctuation: int = 0
-
-    def count(self, item: RowsIn | Punctuation) -> None:
-        """One more item was taken."""
-        if isinstance(item, Punctuation):
-            self.punctuation += 1
-        else:
-            self.rows += _length(item)
+def wall_clock() -> int:
+    """Microseconds since the epoch."""
+    return time_ns() // 1_000
 
 
-def run_embedded(plan: Node, inputs: Mapping[str, Iterable[RowsIn | Punctuation]], *, late: str | LatePolicy = "drop",
+class EmbeddedRun:
+    """A query, where its rows come from, and where its results go.
+
+    Inputs take turns, one item each, unless the run is ``live``: then every source is read by a thread of its own into
+    a bounded queue, a lull of one does not hold up the others, and policies that look at the wall clock are ticked.
+
+    With a ``checkpoint`` directory the state is saved every so many rows, in a live run also every so many seconds, and
+    at the end. After a restart a source goes on behind what was saved. ``keep_results`` keeps the results there, too,
+    and yields those of all runs before first.
+    """
+
+    def __init__(self, query: EmbeddedQuery, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
+                 checkpoint: str | Path | None = None, checkpoint_rows: int = CHECKPOINT_ROWS,
+                 checkpoint_seconds: float | None = None, keep_results: bool = False, live: bool = False,
+                 queue_rows: int = QUEUE_ROWS, clock: Callable[[], int] = wall_clock) -> None:
+        if missing := [name for name in query.streams if name not in inputs]:
+            raise PlanError(f"no input for the stream {missing[0]!r}; given: {', '.join(inputs) or 'none'}")
+        self.query, self.clock, self.live = query, clock, live
+        self.sources: dict[str, StreamSource] = {name: as_source(inputs[name], name) for name in query.streams}
+        self.sinks = list(sinks)
+        self._directory = None if checkpoint is None else CheckpointDirectory(checkpoint)
+        self._every_rows = checkpoint_rows
+        self._every_seconds = checkpoint_seconds if checkpoint_seconds is not None else \
+            CHECKPOINT_SECONDS if live else float("inf")
+        self._kept = KeptResults(Path(checkpoint) / RESULTS) if checkpoint is not None and keep_results else None
+        self._transactions: list[TransactionalSink] = [s for s in self.sinks if isinstance(s, TransactionalSink)]
+        self._check_recoverable()
+        if self._kept is not None:
+            self._transactions.append(self._kept)
+        self._queue_rows = queue_rows
+        self._positions = {name: Position() for name in self.sources}
+        self._turn = 0
+        self._stop = Event()
+        self._lock = RLock()
+        self._arrivals: Arrivals | None = None
+
+    def _check_recoverable(self) -> None:
+        if self._directory is None:
+            if self._transactions:
+                raise CheckpointError("a transactional sink gives results out with checkpoints: name a checkpoint "
+                                      "directory")
+            return
+        for name, source in self.sources.items():
+            if not source.replayable:
+                raise CheckpointError(f"the stream {name!r} cannot be used with a checkpoint: {source.why_not}")
+
+    # -- running
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Results as they come, until all inputs have ended or the run is stopped; can be asked for once."""
+        error: BaseException | None = None
+        try:
+            yield from self._results()
+        except BaseException as caught:
+            error = None if isinstance(caught, GeneratorExit) else caught
+            raise
+        finally:
+            for source in self.sources.values():
+                source.close()
+            for sink in self.sinks:
+                sink.close(error, self.query.nothing())
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        return self.tables()
+
+    def run(self) -> None:
+        """To the end, for the sake of the sinks."""
+        for _ in self.tables():
+            pass
+
+    def stop(self) -> None:
+        """End after the item that is worked on: the state is saved, open windows stay open."""
+        self._stop.set()
+        if self._arrivals is not None:
+            self._arrivals.wake()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked it to end."""
+        return self._stop.is_set()
+
+    def status(self, windows: int = 20) -> QueryStatus:
+        """The query's status, between two items; can be asked from another thread."""
+        with self._lock:
+            status = self.query.status(windows)
+        if isinstance(self._arrivals, Live):
+            for name, waiting in self._arrivals.inbox.held.items():
+                status["streams"][name]["queued"] = waiting
+        return status
+
+    def _results(self) -> Iterator[pa.Table]:
+        if self._directory is not None:
+            self._restore(self._directory)
+        if self._kept is not None:
+            yield from self._kept.earlier()
+        started = {name: source.items(self._positions[name]) for name, source in self.sources.items()}
+        self._arrivals = Live(started, queue_rows=self._queue_rows) if self.live else InTurn(started, self._turn)
+        unsaved, saved_at = 0, monotonic()
+        step = self.query.clock_step if self.live else None
+        ticked = self.clock()
+        with closing(self._arrivals):
+            while not self._stop.is_set() and self._arrivals.open:
+                arrival = self._arrivals.take(self._patience(step, saved_at))
+                with self._lock:
+                    results = []
+                    if arrival is not None:
+                        results.append(self._push(*arrival))
+                        unsaved += 0 if isinstance(arrival[1], Ended) else max(length(arrival[1]), 1)
+                    if step is not None and (now := self.clock()) - ticked >= step:
+                        ticked = now
+                        results.append(self.query.tick(now))
+                for table in results:
+                    if table.num_rows:
+                        self._deliver(table)
+                        yield table
+                if unsaved >= self._every_rows or (unsaved and monotonic() - saved_at >= self._every_seconds):
+                    self._commit()
+                    unsaved, saved_at = 0, monotonic()
+        self._commit()
+
+    def _push(self, name: str, item: Item | Ended) -> pa.Table:
+        self._turn = getattr(self._arrivals, "turn", self._turn)
+        if isinstance(item, Ended):
+            return self.query.finish(name)
+        results = self.query.push(name, item)
+        self._positions[name].count(item)
+        return results
+
+    def _deliver(self, table: pa.Table) -> None:
+        for sink in self.sinks:
+            sink.write(table)
+        if self._kept is not None:
+            self._kept.write(table)
+
+    def _patience(self, step: int | None, saved_at: float) -> float | None:
+        """How long to wait for an item before something else is due."""
+        waits = [] if step is None else [step / 1e6]
+        if self._directory is not None and self._every_seconds != float("inf"):
+            waits.append(max(saved_at + self._every_seconds - monotonic(), 0.01))
+        return min(waits) if waits else None
+
+    # -- checkpoints
+
+    def _commit(self) -> None:
+        """Results made durable, then the state, then results given out: a kill in between repeats or finishes it."""
+        if self._directory is None:
+            return
+        number = self._directory.number + 1
+        for sink in self._transactions:
+            sink.prepare(number)
+        positions = {n: [p.rows, p.punctuation] for n, p in self._positions.items()}
+        with self._lock:
+            state = self.query.snapshot({"positions": positions, "turn": self._turn})
+        self._directory.save(state)
+        for sink in self._transactions:
+            sink.commit(number)
+        for name, source in self.sources.items():
+            source.acknowledge(self._positions[name])
+
+    def _restore(self, directory: CheckpointDirectory) -> None:
+        data = directory.load()
+        if data is not None:
+            extra = self.query.restore(data)
+            saved = extra.get("positions", {})
+            if sorted(saved) != sorted(self.sources):
+                raise CheckpointError(f"the checkpoint has positions of {', '.join(saved) or 'no input'}, "
+                                      f"the run has {', '.join(self.sources)}")
+            self._positions = {n: Position(*saved[n]) for n in self.sources}
+            self._turn = int(extra["turn"])
+        for sink in self._transactions:
+            sink.recover(directory.number)
+
+
+def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str | LatePolicy = "drop",
                  progress: Progress = "source", checkpoint: str | Path | None = None,
                  checkpoint_rows: int = CHECKPOINT_ROWS, keep_results: bool = False,
                  query: EmbeddedQuery | None = None) -> Iterator[pa.Table]:
-    """Results as windows close, until all inputs have ended.
+    """Results as windows close, until all inputs have ended; inputs take turns, one item each.
 
-    Inputs take turns, one item each. With a ``checkpoint`` directory the state is saved every ``checkpoint_rows`` rows
-    and at the end; what was yielded before is then never yielded again. After a restart inputs are read from their
-    beginning and what the checkpoint has counted is skipped. Pass ``query`` to look at its status while it runs.
-
-    With ``keep_results`` the checkpoint holds the results as well, and a run yields those of all runs before it first:
-    its rows are exactly those of a run that was never interrupted.
+    What was yielded before a checkpoint is never yielded again, unless ``keep_results``: then a run yields the results
+    of all runs before it first. Pass ``query`` to look at its status while it runs.
     """
     running = query or EmbeddedQuery(plan, late=late, progress=progress)
-    if missing := [name for name in running.streams if name not in inputs]:
-        raise PlanError(f"no input for the stream {missing[0]!r}; given: {', '.join(inputs) or 'none'}")
-    return _run(running, {name: inputs[name] for name in running.streams},
-                None if checkpoint is None else CheckpointDirectory(checkpoint), checkpoint_rows,
-                NumberedParts(Path(checkpoint) / RESULTS) if checkpoint is not None and keep_results else None)
+    return EmbeddedRun(running, inputs, checkpoint=checkpoint, checkpoint_rows=checkpoint_rows,
+                       keep_results=keep_results).tables()
 
-
-def _run(query: EmbeddedQuery, inputs: Mapping[str, Iterable[RowsIn | Punctuation]],
-         directory: CheckpointDirectory | None, every: int, parts: NumberedParts | None) -> Iterator[pa.Table]:
-    positions = {name: Position() for name in inputs}
-    turn = 0
-    if directory is not None and (data := directory.load()) is not None:
-        positions, turn = _restored(query, data, list(inputs))
-    if parts is not None:
-        parts.drop_above(turn)  # written, but the state that counts them was not: they come again
-        yield from map(parts.read, parts.numbers())
-    pending: list[pa.Table] = []
-    names = list(inputs)
-    items = {name: _skip(iter(inputs[name]), positions[name], name) for name in names}
-    unsaved = 0
-    while items:
-        name = names[turn % len(names)]
-        turn += 1
-        if name not in items:
-            continue
-        item = next(items[name], None)
-        if item is None:
-            del items[name]
-            results = query.finish(name)
-        else:
-            results = query.push(name, item)
-            positions[name].count(item)
-            unsaved += 0 if isinstance(item, Punctuation) else _length(item)
-        if results.num_rows:
-            if parts is not None:
-                pending.append(results)
-            yield results
-        if directory is not None and (unsaved >= every or not items):
-            if parts is not None and pending:
-                parts.write(turn, pa.concat_tables(pending))
-            pending.clear()
-            directory.save(query.snapshot(_extra(positions, turn)))
-            unsaved = 0
-
-
-def _extra(positions: Mapping[str, Position], turn: int) -> dict[str, Any]:
-    return {"positions": {n: [p.rows, p.punctuation] for n, p in positions.items()}, "turn": turn}
-
-
-def _restored(query: EmbeddedQuery, data: bytes, names: list[str]) -> tuple[dict[str, Position], int]:
-    extra = query.restore(data)
-    saved = extra.get("positions", {})
-    if sorted(saved) != sorted(names):
-        raise CheckpointError(f"the checkpoint has positions of {', '.join(saved) or 'no input'}, "
-                              f"the run has {', '.join(names)}")
-    return {n: Position(*saved[n]) for n in names}, int(extra["turn"])
-
-
-def _skip(items: Iterator[RowsIn | Punctuation], done: Position, name: str) -> Iterator[RowsIn | Punctuation]:
-    """What comes after the position."""
-    rows, promises = done.rows, done.punctuation
-    for item in items:
-        if isinstance(item, Punctuation):
-            if promises == 0:
-                yield item
-            promises = max(promises - 1, 0)
-        elif rows >= (length := _length(item)):
-            rows -= length
-            if not length:
-                yield item
-        else:
-            yield item[rows:] if isinstance(item, list) else item.slice(rows) if rows else item  # type: ignore[union-attr]
-            rows = 0
-    if rows or promises:
-        raise CheckpointError(f"the input {name!r} has fewer rows or punctuation than the checkpoint has counted: "
-                              "it is not the input the checkpoint was made with")
-
-
-def _length(item: RowsIn) -> int:
-    return item.num_rows if isinstance(item, pa.RecordBatch | pa.Table) else len(item)

@@ -1,0 +1,111 @@
+"""Bounded queues between sources and a query: whoever is faster waits.
+
+Every source has a queue of its own, so a full or an empty one blocks nobody else. Single rows that wait together leave
+together: an idle query takes each at once, a busy one finds a batch. A punctuation ends the batch before it, so
+progress is never held up to fill one (it changes when rows travel, never what they mean).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Condition
+from typing import Any, TypeAlias
+
+from panewise.engines.embedded.positions import AnyItem, Item, length
+
+QUEUE_ROWS = 100_000
+BATCH_ROWS = 10_000
+
+
+class Ended:
+    """A source has no more."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A source broke."""
+
+    error: BaseException
+
+
+class ClosedInboxError(Exception):
+    """Tells a reader that nobody listens any more."""
+
+
+Message: TypeAlias = Item | Ended | Failed
+
+
+class Inbox:
+    """The queues of one run, one per stream; ``rows`` is how many rows each may hold."""
+
+    def __init__(self, streams: Sequence[str], *, rows: int = QUEUE_ROWS, batch_rows: int = BATCH_ROWS) -> None:
+        self._queues: dict[str, deque[AnyItem | Ended | Failed]] = {name: deque() for name in streams}
+        self._held = dict.fromkeys(streams, 0)
+        self._limit, self._batch = max(rows, 1), max(batch_rows, 1)
+        self._turn: deque[str] = deque(streams)
+        self._changed = Condition()
+        self._closed = False
+
+    def put(self, stream: str, item: AnyItem | Ended | Failed) -> None:
+        """Add an item of a stream, when there is room for it."""
+        size = 1 if isinstance(item, Ended | Failed) else max(length(item), 1)
+        with self._changed:
+            # a batch larger than the whole queue may enter an empty one
+            while not self._closed and self._held[stream] and self._held[stream] + size > self._limit \
+                    and not isinstance(item, Ended | Failed):
+                self._changed.wait()
+            if self._closed:
+                raise ClosedInboxError(stream)
+            self._queues[stream].append(item)
+            self._held[stream] += size
+            self._changed.notify_all()
+
+    def take(self, timeout: float | None = None) -> tuple[str, Message] | None:
+        """The next item of any stream, in turn; None when the time is over or the inbox was closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or any(self._queues.values()), timeout)
+            if self._closed:
+                return None
+            for _ in range(len(self._turn)):
+                stream = self._turn[0]
+                self._turn.rotate(-1)
+                if self._queues[stream]:
+                    message = self._next(stream)
+                    self._changed.notify_all()
+                    return stream, message
+            return None
+
+    def _next(self, stream: str) -> Message:
+        queue = self._queues[stream]
+        first = queue.popleft()
+        if not isinstance(first, Mapping):
+            self._held[stream] -= 1 if isinstance(first, Ended | Failed) else max(length(first), 1)
+            return first
+        rows: list[Mapping[str, Any]] = [first]
+        while queue and len(rows) < self._batch and isinstance(queue[0], Mapping):
+            row = queue.popleft()
+            assert isinstance(row, Mapping)
+            rows.append(row)
+        self._held[stream] -= len(rows)
+        return rows
+
+    def wake(self) -> None:
+        """Let a waiting ``take`` look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Nobody takes any more: readers that wait for room are sent home."""
+        with self._changed:
+            self._closed = True
+            for queue in self._queues.values():
+                queue.clear()
+            self._changed.notify_all()
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Rows waiting now, by stream."""
+        with self._changed:
+            return dict(self._held)
