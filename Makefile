@@ -3,10 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 export VENV
 
-.PHONY: help demo test lint bench soak docs lock system java clean
+.PHONY: help demo test lint bench bench-embedded soak docs lock system java clean
 
 help:          ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
 
 demo: $(VENV)/.ready java  ## A sliding window query on a disordered stream, on local Spark, with a picture
 	@$(BIN)/panewise demo
@@ -23,6 +23,11 @@ lint: $(VENV)/.ready  ## Style, types and the layers of the design
 bench: $(VENV)/.ready java  ## Panes beside Spark's own window(), one run, equal results
 	$(BIN)/python bench/spark_batch.py $(ARGS)
 
+bench-embedded: $(VENV)/.ready  ## In process, one core: beside DuckDB, Polars, Bytewax and Pathway; throughput; latency
+	$(BIN)/python bench/embedded_peers.py $(ARGS)
+	$(BIN)/python bench/embedded_throughput.py $(ARGS)
+	$(BIN)/python bench/embedded_latency.py $(ARGS)
+
 soak: $(VENV)/.ready java  ## Long randomised runs
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak $(ARGS)
 
@@ -33,6 +38,9 @@ lock: $(VENV)/.ready  ## Pin the newest packages that fit pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra demo --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --upgrade --custom-compile-command "make lock" -q -o requirements.lock
+	for peer in bench/peers/*/requirements.in; do \
+	  $(BIN)/uv pip compile $$peer --universal --python-version 3.11 --generate-hashes --upgrade \
+	    --custom-compile-command "make lock" -q -o $${peer%.in}.lock || exit 1; done
 
 system:        ## Install Java and python3-venv with apt-get
 	@bash tools/system.sh
@@ -44,4 +52,4 @@ $(VENV)/.ready: requirements.lock pyproject.toml tools/setup.sh
 	@bash tools/setup.sh
 
 clean:         ## Remove the virtual environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build out spark-warehouse
+	rm -rf $(VENV) .bench-envs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build out spark-warehouse

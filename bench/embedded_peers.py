@@ -28,7 +28,7 @@ from contenders import ENVIRONMENTS, Contender, Failure
 
 PANE = 4 * SECOND
 OURS = "panewise"
-WARM_ROWS = 30_000
+WARM_ROWS = 100_000
 CLOSE = 1e-9
 
 
