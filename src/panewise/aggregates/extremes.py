@@ -189,7 +189,10 @@ class Extreme(Aggregate):
         seen = as_ints(partials[0])
         empty = seen == 0
         if pa.types.is_floating(data_type):
-            floats = np.where(seen == self.nan_level, nan, as_floats(partials[1]))
+            floats = as_floats(partials[1])
+            if (seen == 3 - self.nan_level).all():  # nothing is empty, nothing is NaN
+                return pa.array(floats).cast(data_type)
+            floats = np.where(seen == self.nan_level, nan, floats)
             return pa.array(np.where(empty, 0.0, floats), mask=empty).cast(data_type)
         return from_long_keys(np.where(empty, 0, as_ints(partials[1])), data_type, empty)
 

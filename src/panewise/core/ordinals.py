@@ -100,10 +100,10 @@ class OrdinalKind(Enum):
     @property
     def arrow(self) -> pa.DataType:
         """The Arrow type of values of this attribute at the border."""
-        return {
-            OrdinalKind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
-            OrdinalKind.DATE: pa.date32(),
-        }.get(self, pa.int64())
+        return _ARROW[self.value]
+
+
+_ARROW = {"timestamp": pa.timestamp("us", tz="UTC"), "date": pa.date32(), "integer": pa.int64(), "rows": pa.int64()}
 
 
 def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: int = 1,
@@ -115,6 +115,8 @@ def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: i
     >>> to_ordinals(pa.array([datetime(1970, 1, 1, 0, 0, 1)]), "ts")
     array([1000000])
     """
+    if isinstance(values, pa.ChunkedArray) and values.num_chunks == 1:
+        values = values.chunk(0)
     kind = OrdinalKind.of(values.type, column)
     if values.null_count:
         row = first_row + pc.index(pc.is_null(values), True).as_py()
@@ -123,7 +125,7 @@ def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: i
         integers = _integers(values, kind)
     except pa.ArrowInvalid as error:
         raise SchemaError(f"{column!r} is {values.type} and has a value that cannot order a window: {error}") from error
-    if limit is not None and len(integers) and not -limit < integers.min() <= integers.max() < limit:
+    if limit is not None and len(integers) and not (-limit < integers.min() and integers.max() < limit):
         at = int(np.flatnonzero((integers <= -limit) | (integers >= limit))[0])
         raise SchemaError(f"row {first_row + at}: {column!r} is {integers[at]}, too far from zero to compute windows "
                           f"with: values must lie between -{limit} and {limit}")
@@ -131,6 +133,9 @@ def to_ordinals(values: pa.Array | pa.ChunkedArray, column: str, *, first_row: i
 
 
 def _integers(values: pa.Array | pa.ChunkedArray, kind: OrdinalKind) -> Ordinals:
+    if kind is OrdinalKind.TIMESTAMP and values.type.unit == "us" and isinstance(values, pa.Array):
+        view: Ordinals = values.view(pa.int64()).to_numpy()  # the usual case, without a copy
+        return view
     nanoseconds = kind is OrdinalKind.TIMESTAMP and values.type.unit == "ns"
     if kind is OrdinalKind.TIMESTAMP and not nanoseconds:
         values = values.cast(pa.timestamp("us", tz=values.type.tz))
@@ -148,4 +153,4 @@ def from_ordinals(ordinals: Ordinals, kind: OrdinalKind) -> pa.Array:
             return pa.array(ordinals).cast(pa.int32()).cast(pa.date32())
         except pa.ArrowInvalid as error:
             raise QuantityError(f"a window ends beyond the last date there is: {error}; use a shorter RANGE") from error
-    return pa.array(ordinals).cast(kind.arrow)
+    return pa.array(ordinals).view(kind.arrow)

@@ -26,14 +26,20 @@ compiled = numba.njit(cache=True, nogil=True)
 
 
 @compiled
-def find_codes(keys: Ints, slot_keys: Ints, slot_codes: Ints, known: Ints, count: int, codes: Ints) -> int:
+def find_codes(keys: Ints, direct: Ints, low: int, slot_keys: Ints, slot_codes: Ints, known: Ints, count: int,
+               codes: Ints) -> int:
     """Codes of keys by an open hash table; unknown keys get the next ones. Returns how many are known now.
 
-    The table has room: a power of two of slots, at most half of them taken after this batch.
+    The table has room: a power of two of slots, at most half of them taken after this batch. Keys near each other, as
+    most keys are, are also found directly: ``direct[key - low]`` is a code or -1.
     """
     mask = len(slot_keys) - 1
     for i in range(len(keys)):
         key = keys[i]
+        near = key - low
+        if 0 <= near < len(direct) and direct[near] >= 0:
+            codes[i] = direct[near]
+            continue
         slot = ((key * np.int64(-7046029254386353131)) >> np.int64(20)) & mask
         while slot_codes[slot] >= 0 and slot_keys[slot] != key:
             slot = (slot + 1) & mask
@@ -43,6 +49,8 @@ def find_codes(keys: Ints, slot_keys: Ints, slot_codes: Ints, known: Ints, count
             known[count] = key
             count += 1
         codes[i] = slot_codes[slot]
+        if 0 <= near < len(direct):
+            direct[near] = slot_codes[slot]
     return count
 
 
@@ -51,11 +59,11 @@ def find_codes(keys: Ints, slot_keys: Ints, slot_codes: Ints, known: Ints, count
 
 @compiled
 def any_below(values: Ints, bounds: Ints, floor: int) -> bool:
-    """Whether a value is below its own bound or below the bound of all."""
-    for i in range(len(values)):  # noqa: SIM110 (compiled)
-        if values[i] < bounds[i] or values[i] < floor:
-            return True
-    return False
+    """Whether a value is below its own bound or below the bound of all; without a branch, eight rows at a time."""
+    below = 0
+    for i in range(len(values)):
+        below |= (values[i] < bounds[i]) | (values[i] < floor)
+    return below != 0
 
 
 @compiled
@@ -69,10 +77,11 @@ def pane_of(distance: int, length: int, slide: int, paired: bool) -> int:
 
 @compiled
 def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired: bool, row_of: Ints, first_pane: int,
-          free: Ints, counts: Ints, stride: int, slots: Ints) -> int:
+          free: Ints, counts: Ints, stride: int, fresh: Ints, slots: Ints) -> int:
     """The slot of every row; a pane that has none yet gets a free row. Returns where it stopped for lack of room.
 
-    ``row_of[pane - first_pane]`` is the row of a pane or -1; ``counts[0]`` is the number of free rows.
+    ``row_of[pane - first_pane]`` is the row of a pane or -1; ``counts`` are the numbers of free rows and of panes that
+    got one now, which are listed in ``fresh``.
     Neighbouring values mostly share a pane, so the division is done only when a value leaves the last one.
     """
     low, high, row = 1, 0, -1
@@ -90,6 +99,8 @@ def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired:
                 counts[0] -= 1
                 row = free[counts[0]]
                 row_of[at] = row
+                fresh[counts[1]] = pane
+                counts[1] += 1
             if paired:
                 low, high = distance, distance + 1
             else:
@@ -158,12 +169,10 @@ def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level:
     """The larger; NaN is the largest of all, noted in ``seen`` as the other level."""
     for i in range(len(slots)):
         at, value = slots[i], values[i]
-        if np.isnan(value):
-            seen[at] = max(seen[at], 3 - level)
-        else:
-            seen[at] = max(seen[at], level)
-            if value > best[at]:
-                best[at] = value + 0.0
+        if value > best[at]:
+            best[at] = value + 0.0
+        noted = 3 - level if np.isnan(value) else level
+        seen[at] = max(seen[at], noted)
 
 
 @compiled
@@ -171,12 +180,10 @@ def fold_float_min(seen: Ints, best: Floats, slots: Ints, values: Floats, level:
     """The smaller; NaN is the largest of all, noted in ``seen`` as the other level."""
     for i in range(len(slots)):
         at, value = slots[i], values[i]
-        if np.isnan(value):
-            seen[at] = max(seen[at], 3 - level)
-        else:
-            seen[at] = max(seen[at], level)
-            if value < best[at]:
-                best[at] = value + 0.0
+        if value < best[at]:
+            best[at] = value + 0.0
+        noted = 3 - level if np.isnan(value) else level
+        seen[at] = max(seen[at], noted)
 
 
 # -- panes into windows --------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class DensePanes:
         self._first_pane = 0
         self._row_of = np.empty(0, np.int64)
         self._free = np.arange(8)
-        self._free_count = np.array([8])
+        self._free_count = np.array([8, 0])
         self._allocate(8, 8)
 
     # -- memory
@@ -167,14 +167,16 @@ class DensePanes:
 
     def _slots(self, values: Ordinals, codes: Codes) -> Codes:
         slots = np.empty(len(values), np.int64)
-        spec, free = self.spec, int(self._free_count[0])
+        spec = self.spec
         base = spec.origin - spec.lag
         done = 0
         while True:
+            fresh = np.empty(int(self._free_count[0]), np.int64)
             done += compiled.place(values[done:], codes[done:], base, spec.range, spec.slide, self.paired, self._row_of,
-                                   self._first_pane, self._free, self._free_count, self.groups, slots[done:])
-            if int(self._free_count[0]) < free:
-                self._note_new(free)
+                                   self._first_pane, self._free, self._free_count, self.groups, fresh, slots[done:])
+            if self._free_count[1]:
+                self._note_new(fresh[: self._free_count[1]])
+                self._free_count[1] = 0
             if done == len(values):
                 return slots
             pane = compiled.pane_of(int(values[done]) - base, spec.range, spec.slide, self.paired)
@@ -183,16 +185,12 @@ class DensePanes:
                 self._reach(min(pane, rest), pane)
             else:
                 self._resize(2 * self.ints.shape[1], self.groups)
-            free = int(self._free_count[0])
 
-    def _note_new(self, free: int) -> None:
-        """Panes that ``place`` gave a row: their rows were at the end of the free list."""
-        rows = self._free[int(self._free_count[0]) : free]
-        at = np.flatnonzero(np.isin(self._row_of, rows))
-        panes = np.concatenate([self.panes, at + self._first_pane])
-        rows = np.concatenate([self.rows, self._row_of[at]])
-        order = np.argsort(panes)  # new panes come after those that windows were already put together from
-        self.panes, self.rows = panes[order], rows[order]
+    def _note_new(self, fresh: Ordinals) -> None:
+        """Panes that got a row; they come after those that windows were already put together from."""
+        panes = np.concatenate([self.panes, fresh])
+        panes.sort()
+        self.panes, self.rows = panes, self._row_of[panes - self._first_pane]
 
     def _reach(self, low: int, high: int) -> None:
         """Let the map of rows cover these panes too."""

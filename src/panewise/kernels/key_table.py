@@ -17,6 +17,8 @@ from panewise.aggregates.base import Codes
 from panewise.kernels.compiled import find_codes
 
 ROOM = 1 << 12
+NEAR = 1 << 16
+"""Keys this far above the smallest of the first batch are found without hashing."""
 
 
 class IntegerCodes:
@@ -26,6 +28,7 @@ class IntegerCodes:
         self.count = 0
         self._known = np.empty(ROOM, np.int64)
         self._slots = np.empty(2 * ROOM, np.int64), np.full(2 * ROOM, -1, np.int64)
+        self._direct, self._low = np.full(0, -1, np.int64), 0
 
     @property
     def known(self) -> Codes:
@@ -35,11 +38,14 @@ class IntegerCodes:
     def codes(self, integers: Codes) -> Codes:
         """The code of each; new ones are learnt."""
         self._reserve(self.count + min(len(integers), max(self.count, ROOM // 2)))
+        if self.count == 0 and len(integers):
+            self._direct, self._low = np.full(NEAR, -1, np.int64), max(int(integers.min()), -(1 << 62))
         codes = np.empty(len(integers), np.int64)
         done = 0
         while done < len(integers):  # as many at a time as surely find room
             step = integers[done : done + len(self._known) - self.count]
-            self.count = find_codes(step, *self._slots, self._known, self.count, codes[done : done + len(step)])
+            self.count = find_codes(step, self._direct, self._low, *self._slots, self._known, self.count,
+                                    codes[done : done + len(step)])
             done += len(step)
             if done < len(integers):
                 self._reserve(2 * len(self._known))
@@ -52,7 +58,8 @@ class IntegerCodes:
         known = self.known
         self._known = np.empty(size, np.int64)
         self._slots = np.empty(2 * size, np.int64), np.full(2 * size, -1, np.int64)
-        self.count = find_codes(known, *self._slots, self._known, 0, np.empty(len(known), np.int64))
+        nothing = np.empty(0, np.int64)
+        self.count = find_codes(known, nothing, 0, *self._slots, self._known, 0, np.empty(len(known), np.int64))
 
 
 class KeyColumn(ABC):

@@ -164,9 +164,13 @@ class SourceSupplied(Generator):
 
 def shifted_maxima(values: Ordinals, before_first: int) -> Ordinals:
     """Running maxima: entry i is the largest of ``before_first`` and the first i values; one longer than the input."""
-    return np.maximum.accumulate(np.concatenate((np.array([before_first], np.int64), values)))
+    maxima = np.empty(len(values) + 1, np.int64)
+    maxima[0], maxima[1:] = before_first, values
+    return np.maximum.accumulate(maxima, out=maxima)
 
 
 def minus(values: Ordinals, amount: int) -> Ordinals:
     """Bounds moved back by an amount; no bound stays no bound, and nothing wraps round."""
+    if len(values) and values[0] >= NO_BOUND + amount:  # they ascend
+        return values - amount
     return np.where(values < NO_BOUND + amount, NO_BOUND, values - amount)

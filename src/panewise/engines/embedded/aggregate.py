@@ -74,6 +74,9 @@ class WindowStage:
                      [[types[i] for i in places] for places in self.arguments])
         self.ordered = [function.needs_order for function in functions]
         self.types = types
+        plain = [scalar.column_name for scalar in self.scalars if scalar.column_name is not None]
+        self._plain = plain if len(plain) == len(self.scalars) else None
+        self._titles = list(node.columns)
         request = Request(node.window.spec, keys, tuple(bound), tuple(partition.values()))
         self.choice = choose(request, statistics_for(node, stats), strategy=strategy)
         self.kernel: WindowKernel = make_kernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late,
@@ -91,23 +94,31 @@ class WindowStage:
         ``guarded`` says whether the bounds are on the windowing attribute. A computed attribute has no bounds: nothing
         is late, and its windows close when the input ends.
         """
-        values = self._values(chunk)
-        if guarded:
+        values = chunk.values if guarded and chunk.values is not None else self._values(chunk)
+        if guarded and self.late is LatePolicy.ERROR:
             self._refuse(values < chunk.bounds, values, chunk)
-        columns = evaluate(self.scalars, chunk.table)
-        columns = [self._typed(*triple) for triple in zip(columns, self.types, self.scalars, strict=True)]
-        keys = pa.table([columns[i] for i in self.key_places], schema=self.kernel.keys) if self.key_places else NO_KEYS
+        columns = self.evaluate(chunk.table)
+        keys = pa.Table.from_arrays([columns[i] for i in self.key_places], schema=self.kernel.keys) \
+            if self.key_places else NO_KEYS
         arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
         return Prepared(values, keys, arguments, chunk.bounds if guarded else None)
+
+    def evaluate(self, table: pa.Table) -> list[pa.Array]:
+        """Keys and arguments, each as one array of the type it had when the query was bound."""
+        if self._plain is None:
+            columns = evaluate(self.scalars, table)
+        else:  # columns as they are: by far the most frequent
+            chunked = [table.column(name) for name in self._plain]
+            columns = [c.chunk(0) if c.num_chunks == 1 else c.combine_chunks() for c in chunked]
+        return [column if column.type == expected else self._typed(column, expected, scalar)
+                for column, expected, scalar in zip(columns, self.types, self.scalars, strict=True)]
 
     def count(self, rows: Prepared) -> Mask:
         """Count rows; which of them are late."""
         return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=rows.bounds)
 
     def _typed(self, column: pa.Array, expected: pa.DataType, scalar: Scalar) -> pa.Array:
-        if column.type == expected:
-            return column
         try:
             return column.cast(expected)
         except pa.ArrowException as error:
@@ -124,7 +135,7 @@ class WindowStage:
 
     def _refuse(self, late: Mask, values: Ordinals, chunk: Chunk) -> None:
         """Under the policy ``error`` the first late row stops the run before anything of its batch is counted."""
-        if self.late is not LatePolicy.ERROR or not late.any():
+        if not late.any():
             return
         at = int(np.flatnonzero(late)[0])
         one = np.zeros(1, np.int64)
@@ -171,7 +182,7 @@ class WindowStage:
             start, end = (from_ordinals(side, node.window.ordinal) for side in sides)
             columns.append(pa.StructArray.from_arrays([start, end], names=["start", "end"]))
         columns += [results.column(call.name) for call in node.aggregates]
-        return pa.table(columns, names=list(node.columns))
+        return pa.Table.from_arrays(columns, names=self._titles)
 
     @property
     def watermark(self) -> int:

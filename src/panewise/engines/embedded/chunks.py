@@ -24,6 +24,8 @@ class Chunk:
     """Position of each row among all rows of the query, for aggregates of the arrival order."""
     bounds: Ordinals
     """The bound on the windowing attribute that was in force when each row arrived."""
+    values: Ordinals | None = None
+    """The windowing attribute, where it is a column of the source."""
 
     def with_table(self, table: pa.Table) -> Chunk:
         """The same rows showing other columns."""
@@ -33,13 +35,15 @@ class Chunk:
         """Only these rows."""
         if keep.all():
             return self
-        return Chunk(self.table.filter(pa.array(keep)), self.stream, self.rows[keep], self.arrivals[keep],
-                     self.bounds[keep])
+        return self._at(keep, self.table.filter(pa.array(keep)))
 
     def take(self, places: Ordinals) -> Chunk:
         """These rows in this order."""
-        return Chunk(self.table.take(pa.array(places)), self.stream, self.rows[places], self.arrivals[places],
-                     self.bounds[places])
+        return self._at(places, self.table.take(pa.array(places)))
+
+    def _at(self, places: npt.NDArray[np.bool_] | Ordinals, table: pa.Table) -> Chunk:
+        values = None if self.values is None else self.values[places]
+        return Chunk(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values)
 
     @classmethod
     def concat(cls, chunks: Sequence[Chunk]) -> Chunk:
@@ -50,4 +54,5 @@ class Chunk:
         rows, arrivals, bounds = (np.concatenate([getattr(chunk, name) for chunk in chunks])
                                   for name in ("rows", "arrivals", "bounds"))
         table = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
-        return cls(table, streams, rows, arrivals, bounds)
+        values = [chunk.values for chunk in chunks if chunk.values is not None]
+        return cls(table, streams, rows, arrivals, bounds, np.concatenate(values) if len(values) == len(chunks) else None)

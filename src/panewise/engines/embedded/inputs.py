@@ -31,22 +31,28 @@ class StreamInput:
         self.bounds = BoundTable(attribute or "")
         self.rows = 0
         self.finished = False
+        self._usual: pa.Schema | None = None
 
     def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
         """Number checked rows; also the promises the generator makes of them, to be passed on after them."""
         count = table.num_rows
-        bounds = np.full(count, NO_BOUND, np.int64)
-        made: list[Punctuation] = []
-        if self.attribute is not None:
+        values, made = None, []
+        if self.attribute is None:
+            bounds = np.full(count, NO_BOUND, np.int64)
+        else:
             values = self._ordinals(table, self.attribute)
-            bounds = self.bounds.bounds_for({n: table.column(n) for n in table.column_names}, count)
             seen = self.generator.observe(values, {c: table.column(c) for c in self.generator.columns})
-            own = seen.own if self.by_substream and seen.own is not None else seen.before
-            bounds = np.maximum(bounds, np.maximum(seen.before, own))
+            bounds = seen.before
+            if self.by_substream and seen.own is not None:
+                bounds = np.maximum(bounds, seen.own)
+            if self.bounds.groups or self.bounds.selections:
+                bounds = np.maximum(bounds, self.bounds.bounds_for(_by_name(table), count))
+            elif count and self.bounds.linear > bounds[0]:
+                bounds = np.maximum(bounds, self.bounds.linear)
             made = self._generated(seen.after)
         first = self.rows + 1
         chunk = Chunk(table, self.name, np.arange(first, first + count), np.arange(arrived + 1, arrived + 1 + count),
-                      bounds)
+                      bounds, values)
         return chunk, made
 
     def _generated(self, bound: int) -> list[Punctuation]:
@@ -67,6 +73,8 @@ class StreamInput:
         """The rows as a table of the declared columns, or an error that names the row and the column."""
         if isinstance(item, pa.RecordBatch):
             table = pa.Table.from_batches([item])
+            if self._usual is not None and item.schema.equals(self._usual):
+                return table
         elif isinstance(item, pa.Table):
             table = item.combine_chunks()
         else:
@@ -78,6 +86,9 @@ class StreamInput:
         if not self.schema.columns:
             return table
         names = [n for n in self.schema.columns if n in table.column_names]
+        if names == table.column_names and all(table.schema.field(n).type == self.schema.columns[n] for n in names):
+            self._usual = table.schema  # the next batches of this schema need no look
+            return table
         columns = [self._typed(table.column(n), n, self.schema.columns[n]) for n in names]
         return pa.table(columns, names=names)
 
@@ -138,3 +149,7 @@ class StreamInput:
         self.generator.restore(state["generator"])
         self.bounds.restore(state["bounds"])
         self.rows, self.finished = state["rows"], state["finished"]
+
+
+def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return {name: table.column(name) for name in table.column_names}
