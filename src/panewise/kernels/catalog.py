@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from panewise.aggregates.compiled_form import compiled_form
 from panewise.core.errors import UnsupportedError
+from panewise.kernels.adaptive import AdaptiveKernel
 from panewise.kernels.base import WindowKernel
+from panewise.kernels.buffering import BufferingKernel
 from panewise.kernels.landmark import LandmarkKernel, endless
 from panewise.kernels.numbered import NumberedKernel
 from panewise.kernels.paned import PanedKernel
@@ -17,6 +19,7 @@ from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.rows import RowKernel
 from panewise.kernels.session import SessionKernel
 from panewise.kernels.tuple_slide import TupleSlideKernel
+from panewise.kernels.two_level import TwoLevelKernel
 from panewise.kernels.wid import WidKernel
 from panewise.progress.late import LatePolicy
 from panewise.windows.base import Clock, ContextClass, WindowSpec
@@ -82,6 +85,9 @@ def _panes(request: Request) -> bool:
 KERNELS: tuple[Entry, ...] = (
     Entry(PanedKernel, _panes),
     Entry(WidKernel, _context_free),
+    Entry(AdaptiveKernel, _context_free),
+    Entry(BufferingKernel, _context_free),
+    Entry(TwoLevelKernel, _context_free),
     Entry(LandmarkKernel, _endless),
     Entry(SessionKernel, _sessions),
     Entry(RowKernel, _positions),

@@ -16,13 +16,14 @@ from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
+from panewise.kernels.landmark import endless
 from panewise.kernels.panes import WINDOW_ID, explode
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials
 from panewise.kernels.range_state import END, FIRST, Run
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.patterns import Pattern
 from panewise.progress.punctuation import Punctuation
-from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, disjoint_ranges
+from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, disjoint_ranges
 
 MOST_AT_ONCE = 1_000_000
 """So many partials are put into their windows at a time when many windows close together."""
@@ -84,7 +85,7 @@ class ContextFreeKernel(WindowKernel):
                  attribute: str = "ts", late: str | LatePolicy = LatePolicy.DROP,
                  partition: Sequence[str] = ()) -> None:
         if (spec.context_class is not ContextClass.CF or spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
-                or int(wids_of(spec, np.zeros(1, np.int64))[1][0]) == UNBOUNDED):
+                or endless(spec)):
             raise UnsupportedError(f"{spec.kind} windows do not follow from the row alone or never let go of it: the "
                                    f"strategy {self.name!r} cannot run them; use strategy='auto' or engine='oracle'")
         super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
