@@ -171,6 +171,4 @@ def shifted_maxima(values: Ordinals, before_first: int) -> Ordinals:
 
 def minus(values: Ordinals, amount: int) -> Ordinals:
     """Bounds moved back by an amount; no bound stays no bound, and nothing wraps round."""
-    if len(values) and values[0] >= NO_BOUND + amount:  # they ascend
-        return values - amount
     return np.where(values < NO_BOUND + amount, NO_BOUND, values - amount)

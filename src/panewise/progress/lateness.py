@@ -32,8 +32,10 @@ class TimeLate(Generator):
         self.highest = NO_BOUND
 
     def _observe(self, values: Ordinals, extra: Extra) -> Observed:
-        bounds = minus(shifted_maxima(values, self.highest), self.delay)
-        self.highest = max(self.highest, int(values.max(initial=NO_BOUND)))
+        maxima = shifted_maxima(values, self.highest)
+        self.highest = int(maxima[-1])
+        # maxima ascend: when the first is far enough from the end of time, all are
+        bounds = maxima - self.delay if maxima[0] >= NO_BOUND + self.delay else minus(maxima, self.delay)
         return Observed(bounds[:-1], int(bounds[-1]))
 
     def _bound(self) -> int:
