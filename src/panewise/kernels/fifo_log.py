@@ -76,25 +76,31 @@ class FifoLog:
 
         Equal coordinates of a group ``share`` an entry where all states are numbers.
         """
+        places = np.arange(len(coordinates)) if order is None else order
+        self.append_from(coordinates if order is None else coordinates[order], places, groups, states, share=share)
+
+    def append_from(self, coordinates: Ordinals, places: Ints, groups: Ints, states: States, *,
+                    share: bool = True) -> None:
+        """The same of rows that lie at these places of larger arrays; coordinates are in the order of the places."""
         from panewise.kernels import fifo_numba as loops
 
-        if len(coordinates) == 0:
+        if len(places) == 0:
             return
-        self.grow(int(groups.max()) + 1)
-        if self.pointers.shape[1] <= 4 * len(groups) + 1024:
-            counts = np.bincount(groups, minlength=self.pointers.shape[1])
+        owners = groups[places]
+        self.grow(int(owners.max()) + 1)
+        if self.pointers.shape[1] <= 4 * len(owners) + 1024:
+            counts = np.bincount(owners, minlength=self.pointers.shape[1])
             touched = np.flatnonzero(counts)
             added = counts[touched]
         else:
-            touched, added = np.unique(groups, return_counts=True)
+            touched, added = np.unique(owners, return_counts=True)
         needed = int(loops.growth(touched, added, self.pointers))
         if self._top + needed > len(self._coordinates):
             every = np.zeros(self.pointers.shape[1], np.int64)
             every[touched] = added
             self._repack(every)
         self._top = loops.make_room(touched, added, self.pointers, self._top, *self._arena)
-        order = np.arange(len(coordinates)) if order is None else order
-        loops.append(order, coordinates, groups, states.heap, states.ints, states.floats,
+        loops.append(coordinates, places, owners, states.heap, states.ints, states.floats,
                      share and not self.columns.slow, self.pointers, *self._arena, self.columns.int_operations,
                      self.columns.float_operations)
 

@@ -7,8 +7,6 @@ after the other in an arena, ``head`` to ``end``; those before ``tail`` have ent
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -149,20 +147,19 @@ def repack(added: Ints, pointers: Ints, coordinates: Ints, payload: Ints, ints: 
 
 
 @compiled
-def append(order: Ints, new_coordinates: Ints, groups: Ints, new_payload: Ints, new_ints: Ints, new_floats: Floats,
+def append(new_coordinates: Ints, places: Ints, groups: Ints, new_payload: Ints, new_ints: Ints, new_floats: Floats,
            merge: bool, pointers: Ints, coordinates: Ints, payload: Ints, ints: Ints, floats: Floats,
            int_operations: Ints, float_operations: Ints) -> None:
     """Put entries behind those of their groups; equal coordinates share an entry if ``merge`` says so.
 
-    New states come column by column, the arena holds them row by row: a merge touches one line of memory.
+    New states lie at ``places`` of larger arrays, column by column; the arena holds them row by row: a merge touches one line of memory.
     """
     row_i = np.empty((1, new_ints.shape[0]), np.int64)
     row_f = np.empty((1, new_floats.shape[0]), np.float64)
-    for k in range(len(order)):
-        i = order[k]
-        g = groups[i]
+    for k in range(len(places)):
+        i, g = places[k], groups[k]
         at = pointers[END, g]
-        if merge and at > pointers[TAIL, g] and coordinates[at - 1] == new_coordinates[i]:
+        if merge and at > pointers[TAIL, g] and coordinates[at - 1] == new_coordinates[k]:
             for c in range(new_ints.shape[0]):
                 row_i[0, c] = new_ints[c, i]
             for c in range(new_floats.shape[0]):
@@ -170,7 +167,7 @@ def append(order: Ints, new_coordinates: Ints, groups: Ints, new_payload: Ints, 
             merge_ints(ints, at - 1, row_i, 0, int_operations)
             merge_floats(floats, at - 1, row_f, 0, float_operations)
             continue
-        coordinates[at], payload[at] = new_coordinates[i], new_payload[i]
+        coordinates[at], payload[at] = new_coordinates[k], new_payload[i]
         for c in range(new_ints.shape[0]):
             ints[at, c] = new_ints[c, i]
         for c in range(new_floats.shape[0]):
@@ -316,8 +313,3 @@ def gather(groups: Ints, pointers: Ints, coordinates: Ints, payload: Ints, ints:
             for c in range(floats.shape[1]):
                 out_floats[c, at] = floats[i, c]
             at += 1
-
-
-def pointer_table(groups: int) -> Any:
-    """Pointers of groups that have nothing yet."""
-    return np.zeros((END + 1, groups), np.int64)

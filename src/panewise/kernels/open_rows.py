@@ -1,8 +1,9 @@
 """Rows that a punctuation has not reached yet: they may still get company, so they have no final place.
 
-They lie in a few runs of falling length, each ascending by value, rows of equal value in the order they came. Runs of
-similar length are merged, so a row is moved O(log n) times however late or early it is; a punctuation cuts a prefix
-off every run. Rows that came since the last punctuation are sorted when the next one asks for them.
+A row's state is written once, into a pool in the order of arrival. What is sorted are values with places in the pool,
+in a few runs of falling length, each ascending by value and then arrival. Runs of similar length are merged, so a row is
+moved O(log n) times however late or early it is; a punctuation cuts a prefix off every run. Rows that came since
+the last punctuation are sorted when the next one asks for them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from panewise.kernels.state_columns import Ints, StateColumns, States, states_fr
 
 Mask = npt.NDArray[np.bool_]
 
+ROOM = 1 << 12
+
 
 @dataclass(frozen=True)
 class RowRun:
@@ -32,7 +35,7 @@ class RowRun:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: Ints | Mask | slice) -> RowRun:
+    def take(self, rows: Ints | Mask) -> RowRun:
         """Some of the rows."""
         return RowRun(self.values[rows], self.groups[rows], self.marks[rows], self.states.take(rows))
 
@@ -51,8 +54,6 @@ class RowRun:
     @staticmethod
     def concat(runs: Sequence[RowRun]) -> RowRun:
         """One after the other."""
-        if len(runs) == 1:
-            return runs[0]
         return RowRun(np.concatenate([r.values for r in runs]), np.concatenate([r.groups for r in runs]),
                       np.concatenate([r.marks for r in runs]), States.concat([r.states for r in runs]))
 
@@ -62,70 +63,144 @@ class RowRun:
         return self.values.nbytes + self.groups.nbytes + self.marks.nbytes + self.states.nbytes
 
 
+@dataclass(frozen=True)
+class Sorted:
+    """Values in ascending order and the places of their rows in the pool."""
+
+    values: Ordinals
+    places: Ints
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @staticmethod
+    def of(parts: Sequence[Sorted]) -> Sorted:
+        """All of them, equal values in the order of the parts."""
+        if len(parts) == 1:
+            return parts[0]
+        values = np.concatenate([part.values for part in parts]) if parts else np.empty(0, np.int64)
+        places = np.concatenate([part.places for part in parts]) if parts else np.empty(0, np.int64)
+        return Sorted(values, places).ascending()
+
+    def ascending(self) -> Sorted:
+        """Sorted by value, equal values as they are."""
+        if np.all(self.values[1:] >= self.values[:-1]):
+            return self
+        order = np.argsort(self.values, kind="stable")
+        return Sorted(self.values[order], self.places[order])
+
+
 class OpenRows:
     """All rows without a final place, in runs that follow each other in time."""
 
     def __init__(self, columns: StateColumns) -> None:
-        nothing = np.empty(0, np.int64)
-        self.nothing = RowRun(nothing, nothing, nothing, columns.empty())
-        self.runs: list[RowRun] = []
-        self.fresh: list[RowRun] = []
+        self._columns = columns
+        self._runs: list[Sorted] = []
+        self._fresh: list[Sorted] = []
+        self._allocate(0)
+        self._used = 0
+
+    def _allocate(self, room: int) -> None:
+        empty = self._columns.empty()
+        self.groups, self.marks, heap = (np.empty(room, np.int64) for _ in range(3))
+        self.states = States(np.empty((len(empty.ints), room), np.int64), np.empty((len(empty.floats), room)), heap)
+
+    # -- rows in
 
     def add(self, rows: RowRun) -> None:
         """Rows as they come."""
-        if len(rows):
-            self.fresh.append(rows)
+        if len(rows) == 0:
+            return
+        if self._used + len(rows) > len(self.groups):
+            self._pack(len(rows))
+        low, self._used = self._used, self._used + len(rows)
+        self._write(rows, slice(low, self._used))
+        self._fresh.append(Sorted(rows.values, np.arange(low, self._used)))
 
-    def below(self, bound: int, chosen: Callable[[Ints], Mask] | None = None) -> RowRun:
-        """Take out the rows below a bound, of the chosen groups, ascending by value and then arrival."""
+    def _write(self, rows: RowRun, to: slice) -> None:
+        self.groups[to], self.marks[to] = rows.groups, rows.marks
+        self.states.ints[:, to], self.states.floats[:, to] = rows.states.ints, rows.states.floats
+        self.states.heap[to] = rows.states.heap
+
+    def _pack(self, more: int) -> None:
+        """A pool with the rows that are still needed, in the order they came, and room for as many again."""
+        live = np.sort(np.concatenate([np.empty(0, np.int64), *(r.places for r in (*self._runs, *self._fresh))]))
+        rows = RowRun(live, self.groups[live], self.marks[live], self.states.take(live))
+        moved = np.empty(self._used, np.int64)
+        moved[live] = np.arange(len(live))
+        self._allocate(max(ROOM, 2 * (len(live) + more)))
+        self._write(rows, slice(0, len(live)))
+        self._used = len(live)
+        self._runs = [Sorted(run.values, moved[run.places]) for run in self._runs]
+        self._fresh = [Sorted(run.values, moved[run.places]) for run in self._fresh]
+
+    # -- rows out
+
+    def below(self, bound: int | None, chosen: Callable[[Ints], Mask] | None = None) -> Sorted:
+        """Take out the rows below a bound (all if None), of the chosen groups, ascending by value and then arrival.
+
+        Their states stay in the pool until rows are added.
+        """
         self._settle()
-        taken: list[RowRun] = []
-        kept: list[RowRun] = []
-        for run in self.runs:
-            cut = int(np.searchsorted(run.values, bound))
-            if chosen is None or cut == 0:
-                taken.append(run.take(slice(0, cut)))
-                rest = run.take(slice(cut, None)) if cut else run
+        taken: list[Sorted] = []
+        kept: list[Sorted] = []
+        for run in self._runs:
+            cut = len(run) if bound is None else int(np.searchsorted(run.values, bound))
+            if chosen is None:
+                taken.append(Sorted(run.values[:cut], run.places[:cut]))
+                rest = Sorted(run.values[cut:], run.places[cut:])
             else:
-                mask = chosen(run.groups[:cut])
-                stays = np.ones(len(run), np.bool_)
-                stays[:cut] = ~mask
-                taken.append(run.take(np.flatnonzero(mask)))
-                rest = run.take(stays) if mask.any() else run
+                mask = np.zeros(len(run), np.bool_)
+                mask[:cut] = chosen(self.groups[run.places[:cut]])
+                taken.append(Sorted(run.values[mask], run.places[mask]))
+                rest = Sorted(run.values[~mask], run.places[~mask])
             if len(rest):
                 kept.append(rest)
-        self.runs = kept
+        self._runs = kept
         self._balance()
-        taken = [run for run in taken if len(run)]
-        return RowRun.concat(taken).sorted() if taken else self.nothing
+        return Sorted.of([part for part in taken if len(part)])
 
-    def all(self) -> RowRun:
+    def all(self) -> Sorted:
         """Every row, ascending by value and then arrival; they stay."""
         self._settle()
-        return RowRun.concat(self.runs).sorted() if self.runs else self.nothing
+        self._runs = [Sorted.of(self._runs)] if self._runs else []
+        return Sorted.of(self._runs)
 
     def __len__(self) -> int:
-        return sum(len(run) for run in (*self.runs, *self.fresh))
+        return sum(len(run) for run in (*self._runs, *self._fresh))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rows."""
-        return sum(run.nbytes for run in (*self.runs, *self.fresh))
+        """Bytes of the rows that are needed."""
+        return len(self) * (40 + 8 * (len(self.states.ints) + len(self.states.floats)))
 
-    def replace(self, rows: RowRun) -> None:
-        """Other rows, ascending by value, instead of all."""
-        self.runs, self.fresh = ([rows] if len(rows) else []), []
+    def renumber(self, groups: Ints | None, heap: Ints | None) -> None:
+        """Old numbers of groups or of states in the heap to new ones."""
+        places = self.all().places
+        if groups is not None:
+            self.groups[places] = groups[self.groups[places]]
+        if heap is not None:
+            self.states.heap[places] = heap[self.states.heap[places]]
 
     def _settle(self) -> None:
-        if self.fresh:
-            self.runs.append(RowRun.concat(self.fresh).sorted())
-            self.fresh = []
+        if self._fresh:
+            values = np.concatenate([run.values for run in self._fresh])
+            self._runs.append(Sorted(values, np.concatenate([run.places for run in self._fresh])).ascending())
+            self._fresh = []
             self._balance()
 
     def _balance(self) -> None:
         """Keep every run at least twice as long as the next, by merging neighbours."""
-        while len(self.runs) >= 2 and len(self.runs[-2]) < 2 * len(self.runs[-1]):
-            self.runs[-2:] = [RowRun.concat(self.runs[-2:]).sorted()]
+        while len(self._runs) >= 2 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            self._runs[-2:] = [Sorted.of(self._runs[-2:])]
+
+    # -- saving
+
+    def rows(self) -> RowRun:
+        """All rows with their states, ascending by value and then arrival."""
+        found = self.all()
+        return RowRun(found.values, self.groups[found.places], self.marks[found.places],
+                      self.states.take(found.places))
 
 
 def rows_table(rows: RowRun) -> pa.Table:

@@ -94,10 +94,10 @@ class StateColumns:
         self._heap_rows += groups
         return States(states.ints, states.floats, heap)
 
-    def empty(self) -> States:
-        """No states."""
-        return States(np.empty((len(self.int_operations), 0), np.int64),
-                      np.empty((len(self.float_operations), 0), np.float64), np.empty(0, np.int64))
+    def empty(self, rows: int = 0) -> States:
+        """States of no rows: nothing has been merged into them."""
+        return States(np.repeat(self.int_neutral[:, None], rows, axis=1),
+                      np.repeat(self.float_neutral[:, None], rows, axis=1), np.zeros(rows, np.int64))
 
     # -- results out
 

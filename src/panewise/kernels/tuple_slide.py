@@ -20,7 +20,7 @@ from panewise.kernels.base import Arguments, Mask
 from panewise.kernels.fifo_log import FifoLog, Windows
 from panewise.kernels.latecomers import Latecomers
 from panewise.kernels.log_kernel import LogKernel
-from panewise.kernels.open_rows import OpenRows, RowRun, rows_from, rows_table
+from panewise.kernels.open_rows import OpenRows, RowRun, Sorted, rows_from, rows_table
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.state_columns import Ints, StateColumns
 from panewise.progress.late import LatePolicy, decide
@@ -119,10 +119,10 @@ class TupleSlideKernel(LogKernel):
             taken = self._open.below(bound, lambda groups: covered[partition_of[groups]])
             self._reached[covered] = np.maximum(self._reached[covered], bound)
         else:
-            taken = self._everything() if bound == FINISHED else self._open.below(bound)
+            taken = self._open.below(None if bound == FINISHED else bound)
             self._reached = np.maximum(self._reached, bound)
         windows = self._windows(taken)
-        self._log.append(taken.values, taken.groups, taken.states)
+        self._log.append_from(taken.values, taken.places, self._open.groups, self._open.states)
         results = self.nothing
         if len(windows):
             found = self._log.sweep(windows, partition_of) if not len(self._late) else \
@@ -131,20 +131,17 @@ class TupleSlideKernel(LogKernel):
         self._forget()
         return results
 
-    def _everything(self) -> RowRun:
-        rows = self._open.all()
-        self._open.replace(self._open.nothing)
-        return rows
-
-    def _windows(self, rows: RowRun, counts: Ints | None = None) -> Windows:
+    def _windows(self, rows: Sorted, counts: Ints | None = None) -> Windows:
         """The windows that rows define, which have come to their place; ``counts`` replaces the kernel's ranks."""
-        partitions = self._partitions.partition_of[rows.groups]
+        several = self._partitions.count > 1
+        owners = self._partitions.partition_of[self._open.groups[rows.places]] if several else \
+            np.zeros(len(rows), np.int64)
         if self._by_rank:
-            defining = self._numbered(partitions, counts) % self._every == 0
+            defining = self._numbered(owners, counts) % self._every == 0
         else:
-            defining = rows.marks > 0
-        ids, owners = rows.values[defining], partitions[defining]
-        if self._partitions.count > 1:
+            defining = self._open.marks[rows.places] > 0
+        ids, owners = rows.values[defining], owners[defining]
+        if several:
             order = np.argsort(owners, kind="stable")
             ids, owners = ids[order], owners[order]
         new = np.ones(len(ids), np.bool_)  # rows of equal value define one window
@@ -177,12 +174,10 @@ class TupleSlideKernel(LogKernel):
 
     def counters(self) -> dict[str, int]:
         """How much state there is: rows that wait are buffered, rows in the log are partials."""
-        windows = self._pending()
-        bare = FifoLog(StateColumns([]))
-        nothing = bare.columns.empty()
-        for values, groups in (self._log.entries()[:2], (self._open.all().values, self._open.all().groups)):
-            bare.append(values, groups, type(nothing)(np.empty((0, len(values)), np.int64),
-                                                      np.empty((0, len(values))), np.zeros(len(values), np.int64)))
+        windows, waiting = self._pending(), self._open.all()
+        bare = FifoLog(StateColumns([]))  # the order alone tells which groups have rows in which windows
+        for values, groups in (self._log.entries()[:2], (waiting.values, self._open.groups[waiting.places])):
+            bare.append(values, groups, bare.columns.empty(len(values)))
         counters = self._state_counters()
         counters["bytes"] += self._open.nbytes + self._late.rows.nbytes
         return {**counters, "buffered": len(self._open) + len(self._late),
@@ -192,22 +187,21 @@ class TupleSlideKernel(LogKernel):
     # -- tidying up and saving
 
     def _held(self) -> tuple[list[Ints], list[Ints]]:
-        rows = [*self._open.runs, *self._open.fresh, self._late.rows]
-        return [run.groups for run in rows], [run.states.heap for run in rows]
+        waiting, late = self._open.all().places, self._late.rows
+        return [self._open.groups[waiting], late.groups], [self._open.states.heap[waiting], late.states.heap]
 
     def _renumber(self, groups: Ints | None, heap: Ints | None) -> None:
-        rows = self._open.all()
-        self._open.replace(rows.renumbered(groups, heap))
+        self._open.renumber(groups, heap)
         self._late.rows = self._late.rows.renumbered(groups, heap)
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         header, tables = super()._saved()
         reached = pa.table({"bound": pa.array(self._reached)})
-        return header, tables | {"open": rows_table(self._open.all()), "late": rows_table(self._late.rows),
+        return header, tables | {"open": rows_table(self._open.rows()), "late": rows_table(self._late.rows),
                                  "reached": reached}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         super()._load(header, tables)
-        self._open.replace(rows_from(tables["open"], self._columns))
+        self._open.add(rows_from(tables["open"], self._columns))
         self._late.rows = rows_from(tables["late"], self._columns)
         self._reached = np.array(tables["reached"].column("bound").to_numpy(), np.int64)
