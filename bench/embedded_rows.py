@@ -2,9 +2,10 @@
 
     python bench/embedded_rows.py [--rows 3000000] [--batch 10000] [--json FILE]
 
-Measured is the stream as it runs, without what the end of the input closes. One row in a hundred is late: it comes up to 50,000 rows after its place. Half of these are in time for the promises of
-the source, the others break them; what becomes of those is the late policy's decision. Every measurement is a line of
-the table, and with --json a line of JSON in the file.
+Measured is the stream as it runs, without what the end of the input closes. One row in a hundred is late: it comes up
+to 50,000 rows after its place. Half of these are in time for the promises of the source, the others break them; what
+becomes of those is the late policy's decision. Every measurement is a line of the table, and with --json a line of JSON
+in the file.
 """
 
 from __future__ import annotations

@@ -101,8 +101,8 @@ class FifoLog:
             self._repack(every)
         self._top = loops.make_room(touched, added, self.pointers, self._top, *self._arena)
         loops.append(coordinates, places, owners, states.heap, states.ints, states.floats,
-                     share and not self.columns.slow, self.pointers, *self._arena, self.columns.int_operations,
-                     self.columns.float_operations)
+                     share and not self.columns.slow, self.pointers, self._coordinates, self._payload, self._ints,
+                     self._floats, self.columns.int_operations, self.columns.float_operations)
 
     def grow(self, groups: int) -> None:
         """Have pointers for so many groups."""
@@ -218,7 +218,8 @@ class FifoLog:
         out, payload = np.empty(total, np.int64), np.empty(total, np.int64)
         ints = np.empty((self._ints.shape[1], total), np.int64)
         floats = np.empty((self._floats.shape[1], total), np.float64)
-        loops.gather(groups, self.pointers, *self._arena, out, payload, ints, floats)
+        loops.gather(groups, self.pointers, self._coordinates, self._payload, self._ints, self._floats, out, payload,
+                     ints, floats)
         return out, np.repeat(groups, self.lengths[groups]), States(ints, floats, payload)
 
     def renumber_heap(self, numbers: Ints) -> None:

@@ -1,8 +1,9 @@
 """The loops of the log of ordered states, compiled by numba on first use and cached on disk.
 
 Importing this module imports numba, which takes a second: only kernels that have rows do so. A group's entries lie one
-after the other in an arena, ``head`` to ``end``; those before ``tail`` have entered the windows. Of these the ones before
-``mid`` hold the merge of themselves and everything up to ``mid`` (the front stack), ``back`` the merge of the others.
+after the other in an arena, ``head`` to ``end``; those before ``tail`` have entered the windows. Of these the ones
+before ``mid`` hold the merge of themselves and everything up to ``mid`` (the front stack), ``back`` the merge of the
+others.
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ def merge_ints(into: Ints, at: int, other: Ints, place: int, operations: Ints) -
         if operations[c] == SUM:
             into[at, c] += value
         elif operations[c] == MIN:
-            if value < into[at, c]:
-                into[at, c] = value
+            into[at, c] = min(into[at, c], value)
         elif value > into[at, c]:
             into[at, c] = value
 
@@ -68,8 +68,7 @@ def merge_floats(into: Floats, at: int, other: Floats, place: int, operations: I
                 into[at, c + 1] = 0.0
             into[at, c] = total
         elif operations[c] == MIN:
-            if value < into[at, c]:
-                into[at, c] = value
+            into[at, c] = min(into[at, c], value)
         elif operations[c] == MAX and value > into[at, c]:
             into[at, c] = value
 
@@ -152,7 +151,8 @@ def append(new_coordinates: Ints, places: Ints, groups: Ints, new_payload: Ints,
            int_operations: Ints, float_operations: Ints) -> None:
     """Put entries behind those of their groups; equal coordinates share an entry if ``merge`` says so.
 
-    New states lie at ``places`` of larger arrays, column by column; the arena holds them row by row: a merge touches one line of memory.
+    New states lie at ``places`` of larger arrays, column by column; the arena holds them row by row, so that a merge
+    touches one line of memory.
     """
     row_i = np.empty((1, new_ints.shape[0]), np.int64)
     row_f = np.empty((1, new_floats.shape[0]), np.float64)
@@ -298,6 +298,36 @@ def explode(first: Ints, end: Ints, payload: Ints, results: Ints, entries: Ints)
         for position in range(first[i], end[i]):
             results[at], entries[at] = i, payload[position]
             at += 1
+
+
+@compiled
+def fold_equal(order: Ints, keys: Ints, ints: Ints, floats: Floats, int_operations: Ints, float_operations: Ints,
+               first: Ints, out_ints: Ints, out_floats: Floats) -> int:
+    """Merge states with equal keys, which follow each other in this order; returns how many keys there are.
+
+    ``first`` gets the place of each key's first state.
+    """
+    row_i, row_f = np.empty((1, len(ints)), np.int64), np.empty((1, len(floats)), np.float64)
+    all_i, all_f = np.empty((1, len(ints)), np.int64), np.empty((1, len(floats)), np.float64)
+    found = -1
+    for k in range(len(order)):
+        i = order[k]
+        for c in range(len(ints)):
+            row_i[0, c] = ints[c, i]
+        for c in range(len(floats)):
+            row_f[0, c] = floats[c, i]
+        if found >= 0 and keys[first[found]] == keys[i]:
+            merge_ints(all_i, 0, row_i, 0, int_operations)
+            merge_floats(all_f, 0, row_f, 0, float_operations)
+        else:
+            found += 1
+            first[found] = i
+            all_i[:], all_f[:] = row_i, row_f
+        for c in range(len(ints)):
+            out_ints[c, found] = all_i[0, c]
+        for c in range(len(floats)):
+            out_floats[c, found] = all_f[0, c]
+    return found + 1
 
 
 @compiled

@@ -2,7 +2,8 @@
 
 Such a row is in the windows from the bound it broke up to its value plus RANGE: it enters later than its place in the
 order says. Once the windows at hand begin behind that bound it is a row like any other, in a small log of its own,
-built anew when windows close; a row whose bound lies among the windows at hand is taken to them one by one.
+built anew when windows close; a row whose bound lies among the windows at hand is taken to them one by one. States
+that only their function can merge are merged after those of the rows in time.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.kernels.fifo_log import FifoLog, Found, Windows
-from panewise.kernels.grouping import group_codes
 from panewise.kernels.open_rows import RowRun
-from panewise.kernels.state_columns import Ints, StateColumns
+from panewise.kernels.state_columns import Ints, StateColumns, States
 
-WINDOWS_AT_ONCE = 1 << 10
+WINDOWS_AT_ONCE = 1 << 11
 """A row whose bound lies among the windows at hand is copied to at most so many of them."""
 
 
@@ -44,27 +44,29 @@ class Latecomers:
 
     def join(self, log: FifoLog, windows: Windows, partition_of: Ints) -> Found:
         """What ``log.sweep`` finds, with the late rows of every window."""
-        found = [self._join(log, part, numbers, partition_of) for part, numbers in pieces(windows)]
-        return found[0] if len(found) == 1 else self._merge(found, windows)
-
-    def _join(self, log: FifoLog, windows: Windows, numbers: Ints, partition_of: Ints) -> Found:
-        """The same for a few windows per partition; ``numbers`` are their places among all windows."""
-        parts = [log.sweep(windows, partition_of)]
         partitions = partition_of[self.rows.groups]
+        asked = windows.ranges[0][partitions] < windows.ranges[1][partitions]
+        begin = windows.ids[np.where(asked, windows.ranges[0][partitions], 0)]
+        parts: list[Found] = []
+        for piece, numbers in pieces(windows, WINDOWS_AT_ONCE if np.any(asked & (self.rows.marks > begin)) else None):
+            parts.extend(Found(numbers[found.windows], found.groups, found.states, found.slow)
+                         for found in self._join(log, piece, partition_of, partitions))
+        return self._merge(parts, windows)
+
+    def _join(self, log: FifoLog, windows: Windows, partition_of: Ints, partitions: Ints) -> Iterator[Found]:
+        """What the log and the late rows have for a few windows per partition."""
+        yield log.sweep(windows, partition_of)
         starts, stops = windows.ranges[0][partitions], windows.ranges[1][partitions]
         asked = starts < stops
-        begin = np.where(asked, windows.ids[np.minimum(starts, len(windows) - 1)], 0)
-        settled = asked & (self.rows.marks <= begin)
+        settled = asked & (self.rows.marks <= windows.ids[np.where(asked, starts, 0)])
         if settled.any():
-            rows = self.rows.take(np.flatnonzero(settled))
+            rows = self.rows.take(settled)
             own = FifoLog(self.columns)
             own.append(rows.values, rows.groups, rows.states)
-            parts.append(own.sweep(windows, partition_of))
+            yield own.sweep(windows, partition_of)
         rest = np.flatnonzero(asked & ~settled)
         if len(rest):
-            parts.append(self._one_by_one(rest, windows, partitions[rest]))
-        merged = self._merge(parts, windows)
-        return Found(numbers[merged.windows], merged.groups, merged.states, merged.slow)
+            yield self._one_by_one(rest, windows, partitions[rest])
 
     def _one_by_one(self, rest: Ints, windows: Windows, partitions: Ints) -> Found:
         rows = self.rows.take(rest)
@@ -84,30 +86,40 @@ class Latecomers:
 
     def _merge(self, parts: list[Found], windows: Windows) -> Found:
         """Results of the same window and group as one, ascending by window id."""
+        from panewise.kernels import fifo_numba as loops
+
         at, groups = (np.concatenate([getattr(p, name) for p in parts]) for name in ("windows", "groups"))
-        if len(at) == 0:
-            return parts[0]
-        codes, first = group_codes([at, groups])
-        columns = [self.columns.columns(p.states, p.slow) for p in parts]
-        merged: dict[str, list[pa.Array]] = {}
-        order = np.argsort(windows.ids[at[first]], kind="stable")
-        for aggregate in self.columns.aggregates:
-            stacked = [pa.concat_arrays([c[aggregate.name][i] for c in columns])
-                       for i in range(len(aggregate.state_schema))]
-            combined = aggregate.function.combine(stacked, codes, len(first), aggregate.inputs)
-            merged[aggregate.name] = [column.take(pa.array(order)) for column in combined]
-        states, slow = self.columns.split(merged, len(first))
-        return Found(at[first][order], groups[first][order], states, slow)
+        rank = np.empty(len(windows), np.int64)
+        rank[np.argsort(windows.ids, kind="stable")] = np.arange(len(windows))
+        keys = rank[at] * (int(groups.max(initial=0)) + 1) + groups
+        order = np.argsort(keys, kind="stable")
+        states = States.concat([part.states for part in parts])
+        first = np.empty(len(keys), np.int64)
+        merged = self.columns.empty(len(keys))
+        count = int(loops.fold_equal(order, keys, states.ints, states.floats, self.columns.int_operations,
+                                     self.columns.float_operations, first, merged.ints, merged.floats))
+        first = first[:count]
+        slow: list[list[pa.Array]] = []
+        if self.columns.slow:
+            codes = np.searchsorted(keys[first], keys)
+            for number, aggregate in enumerate(self.columns.slow):
+                stacked = [pa.concat_arrays([part.slow[number][i] for part in parts])
+                           for i in range(len(aggregate.state_schema))]
+                slow.append(aggregate.function.combine(stacked, codes, count, aggregate.inputs))
+        kept = States(merged.ints[:, :count], merged.floats[:, :count], merged.heap[:count])
+        return Found(at[first], groups[first], kept, slow)
 
 
-def pieces(windows: Windows) -> Iterator[tuple[Windows, Ints]]:
-    """A few windows per partition at a time, and their places among all."""
+def pieces(windows: Windows, size: int | None) -> Iterator[tuple[Windows, Ints]]:
+    """So many windows per partition at a time (all if None), and their places among all."""
+    if size is None:
+        yield windows, np.arange(len(windows))
+        return
     lengths = windows.ranges[1] - windows.ranges[0]
-    turn = (np.arange(len(windows)) - np.repeat(windows.ranges[0], lengths)) // WINDOWS_AT_ONCE
+    turn = (np.arange(len(windows)) - np.repeat(windows.ranges[0], lengths)) // size
     for number in range(int(turn.max(initial=0)) + 1):
         chosen = np.flatnonzero(turn == number)
-        own = np.clip(lengths - number * WINDOWS_AT_ONCE, 0, WINDOWS_AT_ONCE)
+        own = np.clip(lengths - number * size, 0, size)
         stops = np.cumsum(own)
         part = Windows(windows.ids[chosen], windows.above[chosen], windows.upto[chosen], np.stack([stops - own, stops]))
         yield part, chosen
-

@@ -1,9 +1,9 @@
 """Rows that a punctuation has not reached yet: they may still get company, so they have no final place.
 
 A row's state is written once, into a pool in the order of arrival. What is sorted are values with places in the pool,
-in a few runs of falling length, each ascending by value and then arrival. Runs of similar length are merged, so a row is
-moved O(log n) times however late or early it is; a punctuation cuts a prefix off every run. Rows that came since
-the last punctuation are sorted when the next one asks for them.
+in a few runs of falling length, each ascending by value and then arrival. Runs of similar length are merged, so a row
+is moved O(log n) times however late or early it is; a punctuation cuts a prefix off every run. Rows that came since the
+last punctuation are sorted when the next one asks for them.
 """
 
 from __future__ import annotations

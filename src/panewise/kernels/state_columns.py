@@ -35,9 +35,11 @@ class States:
     floats: Floats
     heap: Ints
 
-    def take(self, rows: Any) -> States:
-        """Some of the rows."""
-        return States(self.ints[:, rows], self.floats[:, rows], self.heap[rows])
+    def take(self, rows: Ints | npt.NDArray[np.bool_]) -> States:
+        """Some of the rows; compiled loops need each column in one piece."""
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+        return States(np.take(self.ints, rows, axis=1), np.take(self.floats, rows, axis=1), self.heap[rows])
 
     @staticmethod
     def concat(parts: Sequence[States]) -> States:
@@ -103,11 +105,8 @@ class StateColumns:
 
     def finished(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> list[pa.Array]:
         """The result column of every aggregate; ``slow`` are the merged states of those in the heap, in order."""
-        columns: list[pa.Array] = []
-        by_name = self.columns(states, slow)
-        for aggregate in self.aggregates:
-            columns.append(aggregate.function.finish_all(by_name[aggregate.name], aggregate.inputs))
-        return columns
+        found = self.columns(states, slow)
+        return [a.function.finish_all(found[a.name], a.inputs) for a in self.aggregates]
 
     def columns(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> dict[str, list[pa.Array]]:
         """The state columns of every aggregate, by its name."""

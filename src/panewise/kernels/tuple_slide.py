@@ -2,8 +2,8 @@
 
 The published algorithm keeps a bin for every window and for every end, and a late row updates all bins between its
 value and value + RANGE. Here rows below the bound wait for nobody: sorted by value they form a log that only grows,
-and a window is a range of it whose both ends only move forward. Rows at or above the bound wait unsorted. So a row costs
-the same whether it comes in order or not, and no more in a long window than in a short one.
+and a window is a range of it whose both ends only move forward. Rows at or above the bound wait unsorted. So a row
+costs the same whether it comes in order or not, and no more in a long window than in a short one.
 """
 
 from __future__ import annotations
