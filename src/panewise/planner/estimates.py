@@ -9,18 +9,21 @@ pays.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import ceil, gcd
+from dataclasses import dataclass, replace
+from math import ceil, exp, gcd
 
 import pyarrow as pa
 
 from panewise.aggregates.base import AggClass
+from panewise.aggregates.compiled_form import compiled_form
 from panewise.kernels.catalog import Request
 from panewise.planner import cost
 from panewise.planner.constants import CONSTANTS
 from panewise.planner.statistics import Statistics
 from panewise.windows.base import Clock
 
+ALWAYS_DENSE, SPARSE = 2**25, 16
+"""Arrays of the panes kernel: so many bytes are never too many, and so many times what is in them is too sparse."""
 POINTER = 8
 TEXT = 16
 """Bytes a text is taken to have until it is measured."""
@@ -50,6 +53,8 @@ class Workload:
     elementwise: bool
     """Whether partials merge column by column, so that a window costs the same however many panes it has."""
     invertible: bool
+    columns: int
+    """Numbers per group and pane in the arrays of the panes kernel, the count of rows among them."""
     statistics: Statistics
 
     @classmethod
@@ -72,7 +77,8 @@ class Workload:
             known.partial_bytes or partial_bytes(request, vol * pane / max(per_pane, 1.0)),
             known.partial_bytes or partial_bytes(request, T / max(per_window, 1.0)),
             elementwise=all(a.function.elementwise(a.inputs) is not None for a in request.aggregates),
-            invertible=all(a.function.is_invertible(a.inputs) for a in request.aggregates), statistics=known)
+            invertible=all(a.function.is_invertible(a.inputs) for a in request.aggregates),
+            columns=_array_columns(request), statistics=known)
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,8 @@ def estimate(kernel: str, work: Workload) -> Estimate:
     if kernel not in MODELS or constants is None:
         return Estimate(kernel, None, None)
     model = MODELS[kernel]
+    if model.otherwise is not None and not model.holds(work):
+        return replace(estimate(model.otherwise, work), kernel=kernel)
     nanoseconds = sum(getattr(constants, step) * times for step, times in model.steps(work).items())
     return Estimate(kernel, nanoseconds / 1e9, model.memory(work), model.formula(work))
 
@@ -114,6 +122,9 @@ class Model:
     steps: Callable[[Workload], dict[str, float]]
     memory: Callable[[Workload], float]
     formula: Callable[[Workload], str]
+    holds: Callable[[Workload], bool] = lambda _: True
+    """Whether the kernel works this way at all; if not, it does as ``otherwise`` does."""
+    otherwise: str | None = None
 
 
 def _common(work: Workload) -> dict[str, float]:
@@ -130,15 +141,19 @@ def _filled(work: Workload) -> float:
 
 
 def _paned_steps(work: Workload) -> dict[str, float]:
-    """Li 6.1 and 6.2: a, b and c are the constants of row, filled and merged."""
-    filling = min(work.panes_per_slide, work.P)
-    of_merging = cost.paned_differential if work.elementwise else cost.paned
-    merged = of_merging(0, 0, 1, T=work.T, P=work.P, G=work.G, panes_per_slide=filling)
-    return _common(work) | {"filled": _filled(work), "merged": merged}
+    """Li 6.2 in dense arrays: every group there is has a cell in every pane, filled or not."""
+    merged = cost.paned_differential(0, 0, 1, T=work.T, P=work.P, G=_slots(work), panes_per_slide=_cuts(work))
+    return _common(work) | {"merged": merged}
 
 
-def _paned_formula(work: Workload) -> str:
-    return "Li 6.2" if work.elementwise else "Li 6.1"
+def _cuts(work: Workload) -> float:
+    """Panes per slide when they are cut only where a window begins or ends: two at most, however small the gcd is."""
+    return 1.0 if work.P % max(work.panes_per_slide, 1) == 0 or work.panes_per_slide > work.P else 2.0
+
+
+def _slots(work: Workload) -> float:
+    """Groups that have a place in the arrays."""
+    return max(work.statistics.groups, work.groups_per_window)
 
 
 def _range_steps(work: Workload) -> dict[str, float]:
@@ -146,33 +161,49 @@ def _range_steps(work: Workload) -> dict[str, float]:
 
     Every promise that closes windows scans the panes of all of them anew (Li 6.1, once per promise).
     """
-    per_slide = 1.0 if work.P % max(work.panes_per_slide, 1) == 0 else 2.0
+    per_slide = _cuts(work)
     panes = max(work.P / max(work.panes_per_slide, 1.0), 1.0) * per_slide
     together = max(1.0, work.statistics.batch_rows / work.rows_per_slide) if work.elementwise else 1.0
     merged = work.G * (panes / together + (per_slide if work.elementwise else 0.0))
-    return _common(work) | {"filled": _filled(work), "merged": merged}
+    steps = _common(work) | {"filled": _filled(work), "merged": merged}
+    if not work.elementwise:  # what is merged is as large as the rows it stands for
+        steps["copy"] = cost.unpaned(1, T=work.T)
+    return steps
 
 
 def _panes_held(work: Workload) -> float:
-    """Partials of all panes of open windows: one per group and pane."""
-    return cost.pane_bytes(work.pane_partial, G=work.G, P=ceil(work.wed / work.pane))
+    """Arrays of state column × pane × group; they grow by doubling."""
+    panes = ceil(work.wed / work.slide) * _cuts(work)
+    return 8.0 * work.columns * _doubled(panes) * _doubled(_slots(work))
+
+
+def _dense(work: Workload) -> bool:
+    """Whether the arrays are small, or full enough to be worth their size."""
+    used = 8.0 * work.columns * work.G * ceil(work.wed / work.slide) * _cuts(work)
+    return _panes_held(work) <= max(ALWAYS_DENSE, SPARSE * used / 2)  # arrays grow before they are full
+
+
+def _array_columns(request: Request) -> int:
+    forms = [compiled_form(a.function, a.inputs) for a in request.aggregates]
+    return 1 + sum(len(form.columns) for form in forms if form is not None and form.fold != "rows")
+
+
+def _doubled(size: float) -> int:
+    """The room that so many take: a power of two, eight at least.
+
+    >>> _doubled(3), _doubled(9.5)
+    (8, 16)
+    """
+    return max(8, 1 << (ceil(size) - 1).bit_length())
 
 
 def _ranges_held(work: Workload) -> float:
     """One partial per group and range of window ids; at most two ranges begin per slide."""
-    per_slide = min(work.panes_per_slide, 1.0 if work.P % max(work.panes_per_slide, 1) == 0 else 2.0)
-    return cost.pane_bytes(work.pane_partial, G=work.G, P=ceil(work.wed / work.slide) * max(per_slide, 1.0))
+    return cost.pane_bytes(work.pane_partial, G=work.G, P=ceil(work.wed / work.slide) * _cuts(work))
 
 
 def _buffer_steps(work: Workload) -> dict[str, float]:
     return _common(work) | {"copy": cost.unpaned(1, T=work.T)}
-
-
-def _differential_steps(work: Workload) -> dict[str, float]:
-    if not work.invertible:
-        return _buffer_steps(work)
-    copies = cost.unpaned_differential(1, T=work.T, RANGE=work.T, SLIDE=work.rows_per_slide)
-    return _common(work) | {"copy": copies}
 
 
 def _rows_held(work: Workload) -> float:
@@ -181,38 +212,34 @@ def _rows_held(work: Workload) -> float:
 
 
 def _adaptive_held(work: Workload) -> float:
-    """Condition 6.9 group by group: rows or partials, whichever is smaller."""
+    """Condition 6.9 group by group: rows or partials, whichever is smaller.
+
+    Partials are those of ranges of window ids, as in ``wid``: one per group and slide in which the group has a row.
+    """
     known = work.statistics
     vol = work.T / (work.P * work.pane)
-    sizes = known.sizes or ((1.0 / work.groups_per_window, work.groups_per_window),)
-    scale = work.groups_per_window / max(sum(count * _present(share, work) for share, count in sizes), 1e-9)
+    sizes = known.sizes or ((1.0 / max(known.groups, 1.0), max(known.groups, 1.0)),)
     held = 0.0
     for share, count in sizes:
         sources = [(part * share, offset) for part, offset in known.offsets]
         rows = cost.lazy_bytes(work.row_bytes, vol=vol * share, wed=work.wed, sources=sources)
-        partials = cost.eager_bytes(work.window_partial, wed=work.wed, SLIDE=work.slide) * _present(share, work)
-        held += count * scale * max(min(rows, partials), 0.0)
+        present = 1.0 - exp(-share * work.rows_per_slide / _cuts(work))
+        partials = cost.eager_bytes(work.pane_partial, wed=work.wed, SLIDE=work.slide) * _cuts(work) * present
+        held += count * max(min(rows, partials), 0.0)
     return held
 
 
-def _present(share: float, work: Workload) -> float:
-    """The chance that a group of this share has a row in a window."""
-    return min(1.0, share * work.T)
-
-
 def _adaptive_steps(work: Workload) -> dict[str, float]:
-    """Rows go into every window they are in, when they come (partials) or when it closes (rows): Li 6.3."""
-    return _common(work) | {"copy": cost.unpaned(1, T=work.T)}
+    """Rows that are held go into every window when it closes (Li 6.3), the others into ranges as in ``wid``."""
+    return _range_steps(work) | {"copy": cost.unpaned(1, T=work.T)}
 
 
 MODELS: dict[str, Model] = {
     "wid": Model(_range_steps, _ranges_held, lambda _: "Li 6.1"),
-    "panes": Model(_paned_steps, _panes_held, _paned_formula),
-    "two-level": Model(_paned_steps, _panes_held, _paned_formula),
+    "panes": Model(_paned_steps, _panes_held, lambda _: "Li 6.2", _dense, otherwise="wid"),
+    "two-level": Model(_range_steps, _ranges_held, lambda _: "Li 6.1"),
     "adaptive": Model(_adaptive_steps, _adaptive_held, lambda _: "Li 6.3, 6.9"),
     "buffering": Model(_buffer_steps, _rows_held, lambda _: "Li 6.3, 6.6"),
-    "buffering-differential": Model(
-        _differential_steps, _rows_held, lambda work: "Li 6.4, 6.6" if work.invertible else "Li 6.3, 6.6"),
 }
 """By the kernel's name; a kernel without a line here has no estimate and is chosen only by rule."""
 
