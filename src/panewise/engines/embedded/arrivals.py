@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from threading import Thread
 from typing import TypeAlias
 
@@ -94,7 +95,8 @@ def _read(inbox: Inbox, name: str, items: Iterator[AnyItem]) -> None:
     except ClosedInboxError:
         return
     except BaseException as error:
-        try:
+        with suppress(ClosedInboxError):
             inbox.put(name, Failed(error))
-        except ClosedInboxError:
-            return
+    finally:
+        if isinstance(items, Generator):
+            items.close()

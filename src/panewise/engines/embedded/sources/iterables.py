@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 
 from panewise.engines.embedded.positions import AnyItem, Position, skip
@@ -20,8 +20,12 @@ class IterableSource(StreamSource):
         self.iterable, self.name = iterable, name
 
     def items(self, after: Position) -> Iterator[AnyItem]:
-        """From the beginning, without what was counted."""
-        return skip(self.iterable, after, self.name)
+        """From the beginning, without what was counted; a generator is closed when it is not read to its end."""
+        try:
+            yield from skip(self.iterable, after, self.name)
+        finally:
+            if isinstance(self.iterable, Generator):
+                self.iterable.close()
 
 
 class PositionSource(StreamSource):

@@ -69,12 +69,13 @@ class LineSource(StreamSource):
 
     def items(self, after: Position) -> Iterator[AnyItem]:
         """Batches and punctuation, without the lines that were counted."""
-        to_skip = self.to_skip(after)
+        schema, to_skip = self.schema, self.to_skip(after)
+        attribute = self.attribute or schema.time
         for block in self._from_the_start():
             text, skipped, to_skip = _without_lines(block, to_skip)
             self._line += skipped
             if text:
-                yield from self._parsed(text)
+                yield from self._parsed(text, attribute)
                 self._line += text.count(b"\n")
             if self.ended:
                 return
@@ -88,8 +89,7 @@ class LineSource(StreamSource):
         """How many lines come again that were counted already."""
         return after.lines
 
-    def _parsed(self, text: bytes) -> Iterator[AnyItem]:
-        attribute = self.attribute or self.schema.time
+    def _parsed(self, text: bytes, attribute: str | None) -> Iterator[AnyItem]:
         for part in ndjson.split(text, self._line, self.name):
             if isinstance(part, ndjson.Promise):
                 yield read_promise(part, self.name, self.schema, attribute)

@@ -139,8 +139,8 @@ class SocketSource(LineSource):
                 self._peer, _ = self._server.accept()
             except OSError:
                 return  # closed
-            with self._peer:
-                yield from self._from_peer(self._peer)
+            yield from self._from_peer(self._peer)  # a reader that stops here leaves it open: acknowledgements follow
+            self._peer.close()
             if not self.ack:
                 return
 
