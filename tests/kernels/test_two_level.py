@@ -25,7 +25,7 @@ from kernels.definition import (
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import LateRowError, UnsupportedError
 from panewise.kernels.partials import bind
-from panewise.kernels.slots import MODES, Flush, SlotTable, hash_columns
+from panewise.kernels.slots import MODES, Flush, Hashes, SlotTable, hash_columns
 from panewise.kernels.two_level import TwoLevelKernel
 from panewise.kernels.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
@@ -143,6 +143,28 @@ def test_hashes_depend_on_values_and_not_on_their_batch() -> None:
     part = pa.chunked_array([pa.array([None, "a"]).dictionary_encode()])
     assert hash_columns([whole])[2:].tolist() == hash_columns([part]).tolist()
     assert len(set(hash_columns([whole]).tolist())) == 3
+
+
+class Clumsy(SlotTable):
+    """Hashes that many items share."""
+
+    def _hashes(self, items: pa.Table) -> Hashes:
+        return hash_columns(items.columns) % np.uint64(self.modulus)
+
+    modulus = 3
+
+
+@settings(deadline=None, max_examples=60)
+@given(specs, streams, places, st.integers(1, 9), st.integers(1, 40))
+def test_items_that_share_a_hash_are_not_mixed_up(spec: SlidingWindow, items: list[Item], cuts: frozenset[int],
+                                                  slots: int, modulus: int) -> None:
+    def made() -> TwoLevelKernel:
+        target = TwoLevelKernel(spec, KEYS, AGGREGATES, slots=slots)
+        target.low = Clumsy(KEYS, AGGREGATES, slots=slots, flush="lazy", m=2, i=1)
+        target.low.modulus = modulus
+        return target
+
+    assert run(made, items, cuts) == by_definition(spec, items, "drop")
 
 
 def test_parameters_that_make_no_sense_are_refused() -> None:

@@ -52,64 +52,112 @@ class SlotTable:
 
     def clear(self) -> None:
         """Empty every slot and forget which windows came."""
-        self.table = self.schema.empty_table()
-        """The residents."""
-        self._slots: Ordinals = np.empty(0, np.int64)
-        self._old: Mask = np.empty(0, np.bool_)
+        self._log = self.schema.empty_table()
+        """Partials in the order they were made; those of residents are pointed at, the others wait for ``_tidy``."""
+        self._names, self._ends = np.zeros(self.size, np.int64), np.zeros(self.size, np.int64)
+        self._rows = np.full(self.size, -1, np.int64)
+        self._old = np.zeros(self.size, np.bool_)
         self._registers = np.array([NO_BOUND, FINISHED, 0, 0, 0], np.int64)
 
+    @property
+    def table(self) -> pa.Table:
+        """The residents, in the order of their slots."""
+        self._tidy()
+        return self._log
+
     def add(self, first: Ordinals, end: Ordinals, keys: pa.Table, arguments: Arguments) -> pa.Table:
-        """Fold rows in, one after the other; the partials that were put out meanwhile, in that order."""
+        """Fold rows in, one after the other; the partials that were put out meanwhile, in that order.
+
+        Costs what the batch costs, not what the table holds.
+        """
         if not len(first):
             return self.schema.empty_table()
         from panewise.kernels import slots_numba as loops
 
-        held = self.table.num_rows
         columns = [pa.array(end), pa.array(first), *encode(keys, self.keys).columns]
-        both = pa.concat_tables([self.table.select(self.schema.names[: len(columns)]),
-                                 pa.table(columns, names=self.schema.names[: len(columns)])])
-        items, some = group_codes(both.columns)
-        distinct = both.take(pa.array(some))
-        slots = (hash_columns(distinct.columns) % np.uint64(self.size)).astype(np.int64)
-        ends: Ordinals = distinct.column(END).to_numpy()
-        resident = np.full(self.size, loops.EMPTY, np.int64)
-        instance = np.zeros(self.size, np.int64)
-        old = np.zeros(self.size, np.bool_)
-        resident[self._slots], instance[self._slots], old[self._slots] = items[:held], np.arange(held), self._old
-        placed = np.empty(len(first), np.int64)
-        out = np.empty(held + len(first), np.int64)
-        count, written = loops.place_rows(items[held:], slots, np.ascontiguousarray(ends), resident, instance, old,
-                                          self._registers, MODES.index(self.flush), self.m, self.i, held, placed, out)
-        states = self._instances(both, placed, arguments, count)
-        self._slots = np.flatnonzero(resident != loops.EMPTY)
-        self._old = old[self._slots]
-        self.table = trimmed(states.take(pa.array(instance[self._slots])))
-        return states.take(pa.array(out[:written]))
+        rows = pa.table(columns, names=self._item_names)
+        items, some = group_codes(rows.columns)
+        distinct = rows.take(pa.array(some))
+        hashes = self._hashes(distinct)
+        slots, names = (hashes % np.uint64(self.size)).astype(np.int64), hashes.view(np.int64)
+        if not self._named_well(distinct, names, slots):  # two items of one hash: the batch goes up as it is
+            fresh = self._states(arguments, items, len(some))
+            return pa.concat_tables([self.take_out(np.ones(self.table.num_rows, np.bool_)),
+                                     pa.table([*distinct.columns, *fresh], schema=self.schema)])
+        log = self._log.num_rows
+        placed, carried = np.empty(len(items), np.int64), np.empty(len(items), np.int64)
+        out = np.empty(int((self._rows >= 0).sum()) + len(items), np.int64)
+        count, written = loops.place_rows(
+            items, names, slots, np.ascontiguousarray(end[some]), self._names, self._ends, self._rows, self._old,
+            self._registers, MODES.index(self.flush), self.m, self.i, log, placed, carried, out)
+        self._log = pa.concat_tables([self._log, self._instances(rows, placed, carried[:count], arguments)])
+        leaving = self._log.take(pa.array(out[:written])) if written else self.schema.empty_table()
+        if self._log.num_rows > 2 * self.size + len(items):
+            self._tidy()
+        return leaving
 
-    def _instances(self, items: pa.Table, placed: Ordinals, arguments: Arguments, count: int) -> pa.Table:
-        """The partial of every instance: the residents there were, with the rows that came."""
-        held = self.table.num_rows
-        codes = np.concatenate([np.arange(held), placed])
-        some = np.empty(count, np.int64)
-        some[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-        touched, dense = np.unique(placed, return_inverse=True)
+    @property
+    def _item_names(self) -> list[str]:
+        return [END, FIRST, *self.keys.names]
+
+    def _hashes(self, items: pa.Table) -> Hashes:
+        return hash_columns(items.columns)
+
+    def _named_well(self, distinct: pa.Table, names: Ordinals, slots: Ordinals) -> bool:
+        """Whether equal hashes mean equal items, in the batch and where an item meets itself in its slot."""
+        if len(np.unique(names)) < len(names):
+            return False
+        meets = (self._rows[slots] >= 0) & (self._names[slots] == names)
+        if not meets.any():
+            return True
+        there = self._log.select(self._item_names).take(pa.array(self._rows[slots[meets]]))
+        codes = group_codes(pa.concat_tables([there, distinct.filter(pa.array(meets))]).columns)[0]
+        return bool((codes[: len(codes) // 2] == codes[len(codes) // 2 :]).all())
+
+    def _states(self, arguments: Arguments, codes: Ordinals, count: int) -> list[pa.Array]:
         states: list[pa.Array] = []
         for aggregate, columns in zip(self.aggregates, arguments, strict=True):
-            fresh = aggregate.function.partials(list(columns), dense.astype(np.int64), len(touched), aggregate.inputs)
-            before = [self.table.column(f.name).combine_chunks() for f in aggregate.state_schema]
-            joined = [pa.concat_arrays([b, f.cast(b.type)]) for b, f in zip(before, fresh, strict=True)]
-            states += aggregate.function.combine(joined, np.concatenate([np.arange(held), touched]), count,
-                                                 aggregate.inputs)
-        chosen = items.take(pa.array(some))
-        return pa.table([*chosen.columns, *states], schema=self.schema)
+            states += aggregate.function.partials(list(columns), codes, count, aggregate.inputs)
+        return states
+
+    def _instances(self, rows: pa.Table, placed: Ordinals, carried: Ordinals, arguments: Arguments) -> pa.Table:
+        """The partial of every instance: its rows, and what the item had in its slot before."""
+        count = len(carried)
+        states = self._states(arguments, placed, count)
+        going_on = np.flatnonzero(carried >= 0)
+        if len(going_on):
+            before = self._log.take(pa.array(carried[going_on]))
+            codes = np.concatenate([going_on, np.arange(count)])
+            merged: list[pa.Array] = []
+            for aggregate in self.aggregates:
+                fields = aggregate.state_schema
+                fresh, states = states[: len(fields)], states[len(fields) :]
+                joined = [pa.concat_arrays([*before.column(field.name).chunks, new.cast(field.type)])
+                          for field, new in zip(fields, fresh, strict=True)]
+                merged += aggregate.function.combine(joined, codes, count, aggregate.inputs)
+            states = merged
+        some = np.empty(count, np.int64)
+        some[placed[::-1]] = np.arange(len(placed) - 1, -1, -1)
+        return pa.table([*rows.take(pa.array(some)).columns, *states], schema=self.schema)
+
+    def _tidy(self) -> None:
+        """Keep nothing but the residents."""
+        occupied = np.flatnonzero(self._rows >= 0)
+        if self._log.num_rows == len(occupied) and self._log.column(0).num_chunks <= 1:
+            return
+        self._log = trimmed(self._log.take(pa.array(self._rows[occupied])).combine_chunks())
+        self._rows[occupied] = np.arange(len(occupied))
 
     def take_out(self, wanted: Mask) -> pa.Table:
-        """Put out some residents, ascending by window."""
-        leaving = self.table.filter(pa.array(wanted))
-        self.table = trimmed(self.table.filter(pa.array(~wanted)))
-        self._slots, self._old = self._slots[~wanted], self._old[~wanted]
-        order = np.argsort(leaving.column(END).to_numpy(), kind="stable")
-        return leaving.take(pa.array(order))
+        """Put out some of the residents in ``table``, ascending by window."""
+        table, occupied = self.table, np.flatnonzero(self._rows >= 0)
+        chosen = self._rows[occupied]
+        leaving = wanted[chosen]
+        self._rows[occupied[leaving]] = -1
+        order = np.argsort(self._ends[occupied[leaving]], kind="stable")
+        out = table.take(pa.array(chosen[leaving][order]))
+        self._tidy()
+        return out
 
     @property
     def oldest(self) -> int:
