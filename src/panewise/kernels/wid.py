@@ -20,10 +20,15 @@ from panewise.kernels.landmark import endless
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.range_state import END, FIRST, RangeState, encode
+from panewise.kernels.table_stacks import TableStacks
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
 from panewise.windows.sliding import SlidingWindow
+
+FEW_PANES = 4
+"""Windows of so few panes are put together by merging all of them."""
 
 
 class WidKernel(WindowKernel):
@@ -44,7 +49,21 @@ class WidKernel(WindowKernel):
             raise UnsupportedError(f"a row never leaves {spec.kind} windows, so its ids have no end; the landmark "
                                    "kernel runs them")
         super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
+        self._stacks = self._two_stacks()
+        self._ahead = NO_BOUND  # windows below this may be closed for single groups
         self.ranges = RangeState(keys, aggregates)
+
+    def _two_stacks(self) -> TableStacks | None:
+        """For windows of many panes whose states are more than numbers.
+
+        Slack could change a pane once it is stacked; and where SLIDE does not divide RANGE the state merges panes that
+        end together, so that what is stacked and what is new could not be told apart.
+        """
+        numbers = all(a.function.elementwise(a.inputs) is not None for a in self.aggregates)
+        if numbers or not isinstance(self.spec, SlidingWindow) or self.late is LatePolicy.GENEROUS:
+            return None
+        panes, rest = divmod(self.spec.range, self.spec.slide)
+        return TableStacks(self.keys.names, self.aggregates, panes) if panes > FEW_PANES and not rest else None
 
     # -- rows in
 
@@ -82,9 +101,14 @@ class WidKernel(WindowKernel):
         if not others:
             if closed <= self.ranges.closed:  # finer than the slide: nothing new is complete
                 return self.nothing
-            results = self._results(self.ranges.due(closed), closed)
+            due = self.ranges.due(closed)
+            together = self._stacks is not None and self.ranges.closed >= self._ahead  # no group has closed more
+            results = self._stacked(due, closed) if together else self._results(due, closed)
             self.ranges.close(closed)
             return results
+        if self._stacks is not None:
+            self._stacks.forget()
+        self._ahead = max(self._ahead, closed)
         patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
         due, masks = self.ranges.due_some(closed, patterns)
         results = self._results(due, closed)
@@ -116,6 +140,18 @@ class WidKernel(WindowKernel):
         if len(parts) > 1 or regular is None:
             table = combine_partials(pa.concat_tables(parts), names, self.aggregates, id_name=WINDOW_ID)
         return finish_partials(table, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
+
+    def _stacked(self, due: pa.Table, closed: int) -> pa.Table:
+        """The windows below ``closed`` that are not closed yet, of all groups, from the two stacks."""
+        assert self._stacks is not None
+        assert isinstance(self.spec, SlidingWindow)
+        if due.num_rows == 0 and self._stacks.empty:
+            return self.nothing
+        panes = due.column(END).to_numpy() - self.spec.ratio  # a range that was cut short began before: its end tells
+        rows = due.drop_columns([FIRST]).set_column(0, PANE_ID, pa.array(panes))
+        start = int(panes.min()) if self.ranges.closed == NO_BOUND else self.ranges.closed
+        table = self._stacks.windows(rows, start, closed)
+        return finish_partials(table, self.keys.names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
 
     def _pane_ids(self, first: Ordinals, end: Ordinals) -> tuple[Ordinals, Mask] | None:
         """Ranges of sliding windows as panes, and which of them are: a late or group-wise cut makes others."""
@@ -158,6 +194,7 @@ class WidKernel(WindowKernel):
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self.ranges = RangeState(self.keys, self.aggregates)
         self.ranges.closed = header["closed"]
+        self._ahead = max(map(self._closed_below, self.bounds.ahead()), default=NO_BOUND)
         self.ranges.add(tables["state"].cast(self.ranges.schema))
 
 

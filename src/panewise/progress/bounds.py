@@ -150,6 +150,10 @@ class BoundTable:
                 best = bound
         return best
 
+    def ahead(self) -> list[int]:
+        """The bounds that hold for some rows only."""
+        return [b for table in self.groups.values() for b in table.bounds.values()] + [b for _, b in self.selections]
+
     def bounds_for(self, columns: Mapping[str, Any], rows: int | None = None) -> Ordinals:
         """The bound in force for each row of a batch, from its columns of grouping constants.
 
