@@ -113,7 +113,7 @@ def measurements(table: pa.Table, batch: int, only: str) -> Iterator[dict[str, o
     shapes = [shape for shape in SHAPES if only in shape.name]
     warm = table.slice(0, 20_000)
     for shape in shapes:  # compiled loops are read from the cache once
-        measure(warm, shape, 100, 5_000)
+        measure(warm, shape, 1_000, 5_000)
     for shape in shapes:
         for size in SIZES:
             yield measure(table, shape, size, batch)
