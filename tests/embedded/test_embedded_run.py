@@ -6,45 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from embedded.disordered import PLAN, Item, cut, disordered
 from embedded.plans import aggregate, bag, call, source
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded import EmbeddedQuery, run_embedded
 from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.plan.nodes import Union
-from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
-
-CALLS = (call("n", "count"), call("s", "sum", "v"), call("f", "first", "v"))
-PLAN = aggregate(source(), SlidingWindow(20, 7), calls=CALLS)
-Item = pa.RecordBatch | Punctuation
 
 
 class KilledError(Exception):
     """Stands for the end of the process."""
-
-
-def disordered(rows: int = 200, seed: int = 5) -> pa.Table:
-    rng = np.random.default_rng(seed)
-    ts = np.arange(rows) + rng.integers(-6, 7, rows)
-    return pa.table({"ts": ts, "k": rng.choice(["a", "b", "c"], rows), "g": np.zeros(rows, np.int64),
-                     "v": rng.integers(0, 50, rows).astype(float)})
-
-
-def cut(table: pa.Table, sizes: list[int]) -> Iterator[Item]:
-    """Batches of these sizes in turn, with punctuation at fixed rows, wherever the batches end."""
-    at, turn = 0, 0
-    while at < table.num_rows:
-        stop = min(at + sizes[turn % len(sizes)], (at // 20 + 1) * 20, table.num_rows)
-        yield table.slice(at, stop - at).combine_chunks().to_batches()[0]
-        if stop % 20 == 0:
-            yield Punctuation.below("ts", stop - 6)
-        at, turn = stop, turn + 1
 
 
 def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:

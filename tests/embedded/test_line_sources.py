@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from embedded.disordered import PLAN, cut, disordered
 from embedded.plans import COLUMNS, bag
-from embedded.test_embedded_run import PLAN, cut, disordered
 from embedded.test_live_runs import expected, rows_of
 from panewise.core.errors import CheckpointError, SourceError
 from panewise.engines.embedded import EmbeddedQuery, EmbeddedRun

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from embedded.disordered import PLAN, cut, disordered
 from embedded.plans import COLUMNS, aggregate, bag, call, source
-from embedded.test_embedded_run import PLAN, cut, disordered
 from panewise.core.errors import CheckpointError, PlanError, SourceError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.embedded import EmbeddedQuery, EmbeddedRun, run_embedded
