@@ -74,12 +74,13 @@ def spread(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / median(values) if median(values) else 0.0
 
 
-def rate(rows_per_second: float) -> str:
-    """A throughput in three digits: 21.3 M, 14.6 k.
+def spread_text(values: Sequence[float]) -> str:
+    """Nothing for a single run: it shows no spread, not a spread of 0."""
+    return f"{spread(values):.0%}" if len(values) > 1 else ""
 
-    >>> rate(21_340_000), rate(14_619), rate(950)
-    ('21.3 M', '14.6 k', '950')
-    """
+
+def rate(rows_per_second: float) -> str:
+    """A throughput in three digits: 21.3 M, 14.6 k, 950."""
     for size, letter in ((1e6, " M"), (1e3, " k")):
         if rows_per_second >= size:
             return f"{rows_per_second / size:.3g}{letter}"
@@ -99,6 +100,15 @@ def table_text(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def say(text: str) -> None:
     """Progress, apart from the report."""
     print(text, file=sys.stderr, flush=True)
+
+
+def load_note() -> str:
+    """A warning for the report when others keep the machine busy as a benchmark starts."""
+    load, cores = (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0), os.cpu_count() or 1
+    if load < cores / 2:
+        return ""
+    return (f"\n\nThe machine was busy at the start (load {load:.1f} on {cores} cores): read the figures by CPU time, "
+            "and take them again when it is quiet.")
 
 
 # -- JSON lines ------------------------------------------------------------------------------------------------------

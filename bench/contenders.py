@@ -52,9 +52,10 @@ class Contender:
 
     @staticmethod
     def names() -> list[str]:
-        """All there are, this project first."""
-        found = sorted(path.parent.name for path in PEERS.glob("*/peer.toml"))
-        return sorted(found, key=lambda name: name != "panewise")
+        """All there are: this project, those that do all rows, those that do some."""
+        found = sorted((Contender.named(path.parent.name) for path in PEERS.glob("*/peer.toml")),
+                       key=lambda peer: (peer.name != "panewise", peer.rows is not None, peer.name))
+        return [peer.name for peer in found]
 
     @property
     def lock(self) -> Path:

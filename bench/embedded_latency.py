@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from common import SECOND, START, bids, say, table_text, write_json
+from common import SECOND, START, bids, load_note, say, table_text, write_json
 
 from panewise import Punctuation
 from panewise.api.query import plan_of
@@ -127,7 +127,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    options = arguments()
+    options, load = arguments(), load_note()
     pa.set_cpu_count(1)
     lines, figures = [], []
     for progress in options.progress or ["punctuation", "late"]:
@@ -144,7 +144,7 @@ def main() -> None:
           f"{options.slide} ms, RANGE/SLIDE = {options.ratio};\nmilliseconds from the covering item to the results "
           f"(target: p99 under {TARGET})\n")
     print(table_text(("progress by", "windows", "results", "median", "p90", "p99", "largest", "a push", "busy",
-                      "pushes behind"), lines))
+                      "pushes behind"), lines) + load)
     write_json(options.json, "embedded_latency", figures)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import LATE, SECOND, bids, last_core, median, rate, say, spread, table_text, write_json
+from common import LATE, SECOND, bids, last_core, load_note, median, rate, say, spread_text, table_text, write_json
 from contenders import ENVIRONMENTS, Contender, Failure
 
 PANE = 4 * SECOND
@@ -64,8 +64,10 @@ class Comparison:
             self._write(rows)
 
     def _entry(self, contender: Contender, way: str) -> Entry:
-        limit = min(contender.rows or self.options.rows, self.options.slow_rows or self.options.rows)
-        rows = self.options.rows if contender.rows is None else min(limit, self.options.rows)
+        rows = self.options.rows
+        if contender.rows is not None:
+            limit = contender.rows // 2 if self.options.quick else contender.rows
+            rows = min(rows, self.options.slow_rows or limit)
         entry = Entry(contender, way, rows)
         try:
             entry.python = contender.python(self.options.environments)
@@ -95,8 +97,9 @@ class Comparison:
         return entry.contender.run(entry.python, job, options.timeout)
 
     def round(self, number: int) -> None:
-        """Each contender once; the first round keeps the results."""
-        for position, entry in enumerate(self.entries):
+        """Each contender once, the fast ones close together; the first round keeps the results."""
+        in_turn = sorted(enumerate(self.entries), key=lambda numbered: numbered[1].contender.rows is not None)
+        for position, entry in in_turn:
             if entry.failure:
                 continue
             out = self.folder / f"results-{position}.parquet" if number == 1 else None
@@ -178,7 +181,7 @@ def report(entries: Sequence[Entry]) -> str:
                 continue
             times, busy = ratios(ours, entry), ratios(ours, entry, "cpu_seconds")
             lines.append((
-                title, f"{entry.rows:,}", rate(median(entry.rates())), f"{spread(entry.rates()):.0%}",
+                title, f"{entry.rows:,}", rate(median(entry.rates())), spread_text(entry.rates()),
                 rate(median(entry.rates("cpu_seconds"))), f"{entry.middle('peak_mb'):,.0f}",
                 f"{entry.middle('peak_mb') - entry.middle('before_mb'):,.0f}",
                 times_text(times), times_text(busy),
@@ -220,7 +223,7 @@ def arguments() -> argparse.Namespace:
     known = Contender.names()
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--slow-rows", type=int, help="rows for Bytewax and Pathway, if fewer than their own limits")
+    parser.add_argument("--slow-rows", type=int, help="rows for slow contenders instead of their own limits")
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--text-keys", action="store_true")
     parser.add_argument("--ratio", type=int, default=60, help="RANGE/SLIDE")
@@ -235,19 +238,20 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run of one contender")
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS, help="where peers' packages are installed")
     parser.add_argument("--json", type=Path, help="append a JSON line per run to this file")
-    parser.add_argument("--quick", action="store_true", help="1 million rows, 20,000 for slow contenders, one round")
+    parser.add_argument("--quick", action="store_true", help="1 million rows, half for slow contenders, one round")
     options = parser.parse_args()
     options.peers, options.input = options.peers.split(","), options.input.split(",")
     for given, allowed in ((options.peers, known), (options.input, ["files", "memory"])):
         if unknown := sorted(set(given) - set(allowed)):
             parser.error(f"{unknown[0]!r} is none of {', '.join(allowed)}")
     if options.quick:
-        options.rows, options.slow_rows, options.repeat = min(options.rows, 1_000_000), 20_000, 1
+        options.rows, options.repeat = min(options.rows, 1_000_000), 1
     return options
 
 
 def main() -> None:
     options = arguments()
+    load = load_note()
     with tempfile.TemporaryDirectory(prefix="panewise-bench-") as folder:
         comparison = Comparison(options, Path(folder))
         for number in range(1, options.repeat + 1):
@@ -259,7 +263,7 @@ def main() -> None:
     print(f"count, max and avg per key, {options.keys:,} {keys} keys, RANGE/SLIDE = {options.ratio}, panes of 4 s, "
           f"{options.disorder:.0%} out of order,\nbatches of {options.batch:,} rows, one core, "
           f"median of {options.repeat}\n")
-    print(report(entries))
+    print(report(entries) + load)
     write_json(options.json, "embedded_peers", lines_for(entries, options))
     raise SystemExit(1 if any(entry.differences for entry in entries) else 0)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from common import LATE, SECOND, bids, median, pin, rate, say, spread, table_text, write_json
+from common import LATE, SECOND, bids, load_note, median, pin, rate, say, spread, spread_text, table_text, write_json
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
@@ -82,7 +82,7 @@ def run(setting: Setting, parts: list[pa.RecordBatch], outcome: Outcome) -> None
 
 def figures(outcomes: dict[Setting, Outcome]) -> str:
     head = ("keys", "strategy", "batch", "RANGE/SLIDE", "rows/s", "spread", "rows/CPU s", "results", "state KB")
-    lines = [(s.keys, s.strategy, f"{s.batch:,}", s.ratio, rate(median(o.rates)), f"{spread(o.rates):.0%}",
+    lines = [(s.keys, s.strategy, f"{s.batch:,}", s.ratio, rate(median(o.rates)), spread_text(o.rates),
               rate(median(o.cpu_rates)), f"{o.results:,}", f"{o.state_bytes / 1024:,.0f}")
              for s, o in outcomes.items()]
     return table_text(head, lines)
@@ -129,7 +129,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    options = arguments()
+    options, load = arguments(), load_note()
     pin()
     kinds = options.keys or ["integer", "text"]
     settings = [Setting(*combination) for combination in product(
@@ -151,7 +151,7 @@ def main() -> None:
     ratios = compared(outcomes)
     print(f"{options.rows:,} bids, {options.items:,} keys, count + max + avg, panes of 4 s, {options.disorder:.0%} "
           f"out of order, one core, median of {options.repeat}\n")
-    print(figures(outcomes))
+    print(figures(outcomes) + load)
     if ratios:
         print("\n" + table_text(("throughput of", "keys", "strategy", "batch", "ratio"), [
             (r["what"], r["keys"], r["strategy"], f"{r['batch']:,}", f"{r['ratio']:.2f}") for r in ratios]))
