@@ -15,6 +15,7 @@ from panewise.core.ordinals import Ordinals, from_ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.chunks import Chunk
+from panewise.engines.embedded.empty_windows import EmptyWindows
 from panewise.kernels.base import WINDOW_END, WindowKernel
 from panewise.kernels.catalog import Request, make_kernel
 from panewise.kernels.panes import WINDOW_ID
@@ -54,7 +55,7 @@ class WindowStage:
     """Evaluates keys and arguments, feeds the kernel, and gives results the columns a user sees."""
 
     def __init__(self, node: WindowAggregate, schema: pa.Schema, late: LatePolicy, strategy: str = "auto",
-                 stats: Stats = None) -> None:
+                 stats: Stats = None, *, empty_windows: bool = False) -> None:
         self.node, self.late = node, late
         functions = [resolve(call.function, call.parameters, call.distinct) for call in node.aggregates]
         self.scalars: list[Scalar] = [key.scalar for key in node.keys]
@@ -82,6 +83,8 @@ class WindowStage:
         self.kernel: WindowKernel = make_kernel(node.window.spec, keys, bound, attribute=ATTRIBUTE, late=late,
                                                 partition=request.partition, strategy=self.choice.kernel,
                                                 by_position=node.window.attribute in ROW_NUM_NAMES)
+        if empty_windows:
+            self.kernel = EmptyWindows(self.kernel)
 
     def _partition_keys(self) -> dict[str, str]:
         """The columns of PARTITION BY and what the kernel calls them; those that are no group keys are hidden keys."""

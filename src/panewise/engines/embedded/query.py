@@ -43,15 +43,16 @@ class EmbeddedQuery:
     batches, nor on their order as far as punctuation allows.
 
     ``strategy`` names the kernel; with ``auto`` the planner chooses it, by cost when ``stats`` says what the input is
-    like (``{"rows_per_second": 5000, "groups": 1000}``).
+    like (``{"rows_per_second": 5000, "groups": 1000}``). With ``empty_windows`` groups that were seen have a result
+    also for windows in which they have no rows.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source",
                  events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final",
-                 profile: bool = False) -> None:
+                 profile: bool = False, empty_windows: bool = False) -> None:
         check(plan, "embedded")
         self.plan, self.late = plan, LatePolicy.parse(late)
-        self._progress, self._strategy, self._stats = progress, strategy, stats
+        self._progress, self._strategy, self._stats, self._empty = progress, strategy, stats, empty_windows
         self._pipeline: Pipeline = compile_plan(plan)
         window = self._pipeline.aggregate.window
         self._inputs = {name: self._input(source) for name, source in self._pipeline.sources.items()}
@@ -375,7 +376,8 @@ class EmbeddedQuery:
             merged = pa.unify_schemas(found, promote_options="permissive")
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
-        self._stage = WindowStage(self._pipeline.aggregate, merged, self.late, self._strategy, self._stats)
+        self._stage = WindowStage(self._pipeline.aggregate, merged, self.late, self._strategy, self._stats,
+                                  empty_windows=self._empty)
         if self.emission.mode != "final":
             self._emitter = Emitter(self.emission, self._stage.kernel)
         if self.profile is not None:
