@@ -82,7 +82,14 @@ BY_POSITION = (
     "RANGE 3 rows, SLIDE 2 rows, WA row-num",
     "RANGE 2 rows, SLIDE 1 rows, WA row-num, PA k",
     "RANGE TUMBLING 3 rows, WA row-num",
+    "RANGE 1 rows, SLIDE 3 rows, WA row-num",
+    "RANGE 5 rows, SLIDE 2 rows, WA row-num, ORIGIN 3, LAG 1",
+    "RANGE 3 rows, SLIDE 2 rows, WA row-num WHERE v > 0",
     "RANGE 9, RATTR ts, SLIDE 1 row, SATTR row-num",
+    "RANGE 9, RATTR ts, SLIDE 1 row, SATTR row-num, PA k",
+    "RANGE 9, RATTR ts, SLIDE 2 rows, SATTR row-num, PA k",
+    "RANGE 9, RATTR ts, SLIDE 2 rows, SATTR rank(ts), PA k",
+    "RANGE 9, RATTR ts, SLIDE 1 row, SATTR row-num WHERE v > 0",
     "RANGE 9, RATTR ts, SLIDE 2 rows, SATTR row-num",
     "RANGE 9, RATTR ts, SLIDE 3 rows, SATTR rank(ts)",
 )
@@ -111,12 +118,14 @@ CONTINUOUS = (
 """Windows that make a changing relation rather than one result per window."""
 
 
-def any_kind(random: Random, brackets: tuple[str, ...], *, grammatical: bool | None = True, rows: int = 10) -> Case:
-    """A case with a window of these brackets."""
+def any_kind(random: Random, brackets: tuple[str, ...], *, grammatical: bool | None = True, rows: int = 10,
+             aggregates: tuple[str, ...] = ("sum(v)",)) -> Case:
+    """A case with a window of these brackets, and one of the aggregates beside count and max."""
     case = random_case(random, aggregates=("count(*)", "sum(v)", "max(v)"), rows=rows, grammatical=grammatical)
     bracket = random.choice(brackets)
     grouped = "GROUP BY k" in case.query or "PA k" in bracket
-    query = f"SELECT {'k, ' if grouped else ''}count(*) AS n, max(v) AS top FROM s [{bracket}]"
+    other = random.choice(aggregates)
+    query = f"SELECT {'k, ' if grouped else ''}count(*) AS n, max(v) AS top, {other} AS other FROM s [{bracket}]"
     return replace(case, name=bracket, query=query + (" GROUP BY k" if grouped else ""))
 
 

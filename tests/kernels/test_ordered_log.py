@@ -1,4 +1,4 @@
-"""The log of ordered states: any range that only moves forward has the merge of its entries, whatever is done between."""
+"""The log of ordered states: a range that only moves forward has the merge of its entries, whatever is done between."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_windows_that_move_forward_hold_the_merge_of_their_entries(
         for i, inside in enumerate(expected[pair] for pair in sorted(expected)):
             row = [column[i].as_py() for column in results]
             assert row == [len(inside), min(inside), max(inside), sum(inside), *([] if numbers else [inside])]
-        upto = int(asked.upto[-1]) if len(windows) else upto
+        upto = int(asked.upto[-1]) if windows else upto
         if then == "drop":
             log.drop(np.array([above]), partition_of)
             assert len(log) <= sum(c > above for g in entries.values() for c, _ in g)

@@ -85,7 +85,7 @@ def test_results_come_out_with_the_row_that_completes_their_window(
         assert bag(out) == bag(oracle.results_after(place))
 
 
-# -- examples -----------------------------------------------------------------------------------------------------------
+# -- examples ----------------------------------------------------------------------------------------------------------
 
 
 def collecting(spec: WindowSpec, keys: pa.Schema | None = None, **options: Any) -> RowKernel:

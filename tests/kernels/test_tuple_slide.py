@@ -117,7 +117,7 @@ def below(bound: int, **constants: Any) -> Punctuation:
     return Punctuation.below("ts", bound, **constants)
 
 
-# -- worked examples: RANGE 100, rows 10, 30, 50, 125 and, late in the order but not behind a promise, 20 ---------------
+# -- worked examples: RANGE 100, rows 10, 30, 50, 125 and, late in the order but not behind a promise, 20 --------------
 
 
 @pytest.mark.parametrize(("arrived", "bins"), [
@@ -183,7 +183,7 @@ def test_by_rank_a_row_may_withdraw_windows_that_a_promise_has_not_covered() -> 
     assert windows(kernel.advance(END)) == [(40, 4)]
 
 
-# -- groups, partitions, promises ---------------------------------------------------------------------------------------
+# -- groups, partitions, promises --------------------------------------------------------------------------------------
 
 KEYS = pa.schema({"k": pa.string(), "g": pa.int64()})
 
@@ -254,7 +254,7 @@ def test_many_late_rows_under_generous_in_one_batch(slow: bool) -> None:
         assert [sorted(seen) for seen in found["seen"].to_pylist()] == [sorted(values[mask]) for mask in inside]
 
 
-# -- state --------------------------------------------------------------------------------------------------------------
+# -- state -------------------------------------------------------------------------------------------------------------
 
 
 def test_groups_that_went_away_leave_no_state() -> None:
