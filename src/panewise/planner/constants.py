@@ -28,10 +28,17 @@ class Constants:
 
 CONSTANTS: dict[str, dict[str, Constants]] = {
     "simple": {
-        "wid": Constants(row=60.0, filled=100.0, merged=20.0, result=20.0, batch=300_000.0),
+        "panes": Constants(row=29.84, merged=28.21, result=53.63, batch=2.817e+05),
+        "wid": Constants(row=186.8, merged=88.57, result=215.6, batch=2.392e+06),
+        "adaptive": Constants(row=81, copy=0.4055, merged=339.9, result=265.1, batch=3.303e+06),
+        "buffering": Constants(row=93.52, copy=19, result=162.3, batch=2.067e+06),
+        "two-level": Constants(row=86.21, filled=554.3, merged=210.9, result=197.9, batch=4.922e+06),
     },
     "holistic": {
-        "wid": Constants(row=300.0, filled=500.0, merged=500.0, result=500.0, batch=300_000.0),
+        "wid": Constants(row=36.57, copy=8.855, filled=325.4, batch=3.746e+06),
+        "adaptive": Constants(row=162.8, copy=4.012, result=6.893, batch=7.147e+06),
+        "buffering": Constants(row=93.52, copy=40, result=162.3, batch=2.067e+06),
+        "two-level": Constants(row=216, filled=833.8, merged=19.17, batch=6.885e+06),
     },
 }
 """Per kind of aggregate (count, max and avg; an exact count of different values) and per kernel."""

@@ -58,7 +58,8 @@ def _pick(request: Request, names: tuple[str, ...], estimates: tuple[Estimate, .
     known = {e.kernel: (e.seconds, e.bytes) for e in estimates if e.seconds is not None and e.bytes is not None}
     if len(known) > 1:
         return _by_cost(known, limit)
-    return _by_rule(request, names)
+    kernel, why = _by_rule(request, names)
+    return kernel, f"by rule: {why} ({'no formula for these windows' if estimates else 'no statistics'})"
 
 
 def _by_cost(known: dict[str, tuple[float, float]], limit: float) -> tuple[str, str]:
@@ -96,12 +97,12 @@ def _by_rule(request: Request, names: tuple[str, ...]) -> tuple[str, str]:
     ratio = getattr(request.spec, "ratio", 1)
     overlap = f"a row is in up to {ratio:,} windows" if ratio > 1 else "windows do not overlap"
     if "panes" in names and _elementwise(request):
-        return "panes", (f"by rule: {overlap}, and partials merge element by element, so that a window costs the same "
-                         "however many panes it has (no statistics)")
+        return "panes", (f"{overlap}, and partials merge element by element, so that a window costs the same however "
+                         "many panes it has")
     kernel = "wid" if "wid" in names else names[0]
     why = f"{overlap}, and " + ("partials merge element by element" if _elementwise(request) else
                                 "partials do not merge element by element")
-    return kernel, f"by rule: {why}; no rows are kept (no statistics)"
+    return kernel, f"{why}; no rows are kept"
 
 
 def _elementwise(request: Request) -> bool:
