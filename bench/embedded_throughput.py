@@ -151,10 +151,12 @@ def main() -> None:
     ratios = compared(outcomes)
     print(f"{options.rows:,} bids, {options.items:,} keys, count + max + avg, panes of 4 s, {options.disorder:.0%} "
           f"out of order, one core, median of {options.repeat}\n")
-    print(figures(outcomes) + load)
+    print(figures(outcomes))
     if ratios:
         print("\n" + table_text(("throughput of", "keys", "strategy", "batch", "ratio"), [
             (r["what"], r["keys"], r["strategy"], f"{r['batch']:,}", f"{r['ratio']:.2f}") for r in ratios]))
+    if load:
+        print(load[1:])
     write_json(options.json, "embedded_throughput", [
         *({**vars(s), "rows": o.rows, "rows_per_second": round(median(o.rates)), "spread": round(spread(o.rates), 3),
            "rows_per_cpu_second": round(median(o.cpu_rates)), "results": o.results, "state_bytes": o.state_bytes}
