@@ -114,8 +114,9 @@ def place_rows(items: Ints, item_names: Ints, item_slots: Ints, item_ends: Ints,
                 registers[SINCE] = 0
                 written = flush_one(ends, rows, registers, out, written)
         if rows[slot] != EMPTY and names[slot] != item_names[item]:
-            if mode == IN_ORDER and not old[slot]:  # windows leave in order: everything older goes first
-                written = flush_old(rows, old, out, written)
+            if mode == IN_ORDER and registers[UNFINISHED] and not old[slot]:
+                written = flush_old(rows, old, out, written)  # windows leave in order: everything older goes first
+                registers[UNFINISHED] = 0
             written = put_out(slot, rows, out, written)
         if rows[slot] < log:  # empty, or not touched by this batch yet
             carried[instances] = rows[slot]
