@@ -301,33 +301,34 @@ def explode(first: Ints, end: Ints, payload: Ints, results: Ints, entries: Ints)
 
 
 @compiled
-def fold_equal(order: Ints, keys: Ints, ints: Ints, floats: Floats, int_operations: Ints, float_operations: Ints,
-               first: Ints, out_ints: Ints, out_floats: Floats) -> int:
+def fold_equal(order: Ints, keys: Ints, sources: Ints, ints: Ints, floats: Floats, int_operations: Ints,
+               float_operations: Ints, first: Ints, out_ints: Ints, out_floats: Floats) -> int:
     """Merge states with equal keys, which follow each other in this order; returns how many keys there are.
 
-    ``first`` gets the place of each key's first state.
+    The state of key i is column ``sources[i]``. ``first`` gets the place of each key's first state.
     """
     row_i, row_f = np.empty((1, len(ints)), np.int64), np.empty((1, len(floats)), np.float64)
     all_i, all_f = np.empty((1, len(ints)), np.int64), np.empty((1, len(floats)), np.float64)
-    found = -1
+    found = 0
     for k in range(len(order)):
         i = order[k]
         for c in range(len(ints)):
-            row_i[0, c] = ints[c, i]
+            row_i[0, c] = ints[c, sources[i]]
         for c in range(len(floats)):
-            row_f[0, c] = floats[c, i]
-        if found >= 0 and keys[first[found]] == keys[i]:
+            row_f[0, c] = floats[c, sources[i]]
+        if k > 0 and keys[i] == keys[order[k - 1]]:
             merge_ints(all_i, 0, row_i, 0, int_operations)
             merge_floats(all_f, 0, row_f, 0, float_operations)
         else:
-            found += 1
             first[found] = i
+            found += 1
             all_i[:], all_f[:] = row_i, row_f
-        for c in range(len(ints)):
-            out_ints[c, found] = all_i[0, c]
-        for c in range(len(floats)):
-            out_floats[c, found] = all_f[0, c]
-    return found + 1
+        if k + 1 == len(order) or keys[order[k + 1]] != keys[i]:
+            for c in range(len(ints)):
+                out_ints[c, found - 1] = all_i[0, c]
+            for c in range(len(floats)):
+                out_floats[c, found - 1] = all_f[0, c]
+    return found
 
 
 @compiled

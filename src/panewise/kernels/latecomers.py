@@ -9,6 +9,7 @@ that only their function can merge are merged after those of the rows in time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from panewise.kernels.fifo_log import FifoLog, Found, Windows
 from panewise.kernels.open_rows import RowRun
 from panewise.kernels.state_columns import Ints, StateColumns, States
 
-WINDOWS_AT_ONCE = 1 << 11
+WINDOWS_AT_ONCE = 1 << 10
 """A row whose bound lies among the windows at hand is copied to at most so many of them."""
 
 
@@ -47,15 +48,14 @@ class Latecomers:
         partitions = partition_of[self.rows.groups]
         asked = windows.ranges[0][partitions] < windows.ranges[1][partitions]
         begin = windows.ids[np.where(asked, windows.ranges[0][partitions], 0)]
-        parts: list[Found] = []
-        for piece, numbers in pieces(windows, WINDOWS_AT_ONCE if np.any(asked & (self.rows.marks > begin)) else None):
-            parts.extend(Found(numbers[found.windows], found.groups, found.states, found.slow)
-                         for found in self._join(log, piece, partition_of, partitions))
+        at_once = WINDOWS_AT_ONCE if np.any(asked & (self.rows.marks > begin)) else None
+        parts = [replace(part, windows=numbers[part.windows]) for piece, numbers in pieces(windows, at_once)
+                 for part in self._join(log, piece, partition_of, partitions)]
         return self._merge(parts, windows)
 
-    def _join(self, log: FifoLog, windows: Windows, partition_of: Ints, partitions: Ints) -> Iterator[Found]:
+    def _join(self, log: FifoLog, windows: Windows, partition_of: Ints, partitions: Ints) -> Iterator[_Part]:
         """What the log and the late rows have for a few windows per partition."""
-        yield log.sweep(windows, partition_of)
+        yield _Part.of(log.sweep(windows, partition_of))
         starts, stops = windows.ranges[0][partitions], windows.ranges[1][partitions]
         asked = starts < stops
         settled = asked & (self.rows.marks <= windows.ids[np.where(asked, starts, 0)])
@@ -63,14 +63,13 @@ class Latecomers:
             rows = self.rows.take(settled)
             own = FifoLog(self.columns)
             own.append(rows.values, rows.groups, rows.states)
-            yield own.sweep(windows, partition_of)
+            yield _Part.of(own.sweep(windows, partition_of))
         rest = np.flatnonzero(asked & ~settled)
         if len(rest):
-            yield self._one_by_one(rest, windows, partitions[rest])
+            yield self._one_by_one(self.rows.take(rest), windows, partitions[rest])
 
-    def _one_by_one(self, rest: Ints, windows: Windows, partitions: Ints) -> Found:
-        rows = self.rows.take(rest)
-        first, end = np.empty((2, len(rest)), np.int64)
+    def _one_by_one(self, rows: RowRun, windows: Windows, partitions: Ints) -> _Part:
+        first, end = np.empty((2, len(rows)), np.int64)
         for partition in np.unique(partitions).tolist():
             low, high = windows.ranges[:, partition].tolist()
             mine = partitions == partition
@@ -78,36 +77,52 @@ class Latecomers:
             first[mine] = low + np.searchsorted(ids, rows.marks[mine])
             end[mine] = low + np.searchsorted(ids, rows.values[mine] + self.reach)
         counts = np.maximum(end - first, 0)
-        at = np.repeat(np.arange(len(rest)), counts)
-        places = first[at] + np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-        copies = rows.take(at)
-        slow = self.columns.merged(np.arange(len(at)), copies.states.heap, len(at)) if self.columns.slow else []
-        return Found(places, copies.groups, copies.states, slow)
+        at = np.repeat(np.arange(len(rows)), counts)
+        places = np.arange(len(at)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        slow = self.columns.merged(np.arange(len(at)), rows.states.heap[at], len(at)) if self.columns.slow else []
+        return _Part(places, rows.groups[at], rows.states, slow, at)
 
-    def _merge(self, parts: list[Found], windows: Windows) -> Found:
+    def _merge(self, parts: list[_Part], windows: Windows) -> Found:
         """Results of the same window and group as one, ascending by window id."""
         from panewise.kernels import fifo_numba as loops
 
         at, groups = (np.concatenate([getattr(p, name) for p in parts]) for name in ("windows", "groups"))
+        before = np.cumsum([0, *(len(p.states.heap) for p in parts)])
+        sources = np.concatenate([p.sources + start for p, start in zip(parts, before[:-1], strict=True)])
+        states = States.concat([part.states for part in parts])
         rank = np.empty(len(windows), np.int64)
         rank[np.argsort(windows.ids, kind="stable")] = np.arange(len(windows))
         keys = rank[at] * (int(groups.max(initial=0)) + 1) + groups
-        order = np.argsort(keys, kind="stable")
-        states = States.concat([part.states for part in parts])
         first = np.empty(len(keys), np.int64)
         merged = self.columns.empty(len(keys))
-        count = int(loops.fold_equal(order, keys, states.ints, states.floats, self.columns.int_operations,
-                                     self.columns.float_operations, first, merged.ints, merged.floats))
+        count = int(loops.fold_equal(np.argsort(keys, kind="stable"), keys, sources, states.ints, states.floats,
+                                     self.columns.int_operations, self.columns.float_operations, first, merged.ints,
+                                     merged.floats))
         first = first[:count]
         slow: list[list[pa.Array]] = []
-        if self.columns.slow:
-            codes = np.searchsorted(keys[first], keys)
-            for number, aggregate in enumerate(self.columns.slow):
-                stacked = [pa.concat_arrays([part.slow[number][i] for part in parts])
-                           for i in range(len(aggregate.state_schema))]
-                slow.append(aggregate.function.combine(stacked, codes, count, aggregate.inputs))
+        codes = np.searchsorted(keys[first], keys) if self.columns.slow else first
+        for number, aggregate in enumerate(self.columns.slow):
+            stacked = [pa.concat_arrays([part.slow[number][i] for part in parts])
+                       for i in range(len(aggregate.state_schema))]
+            slow.append(aggregate.function.combine(stacked, codes, count, aggregate.inputs))
         kept = States(merged.ints[:, :count], merged.floats[:, :count], merged.heap[:count])
         return Found(at[first], groups[first], kept, slow)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """States of windows and groups, several of which may be the same state."""
+
+    windows: Ints
+    groups: Ints
+    states: States
+    slow: list[list[pa.Array]]
+    sources: Ints
+    """Which of the states belongs to each window and group."""
+
+    @classmethod
+    def of(cls, found: Found) -> _Part:
+        return cls(found.windows, found.groups, found.states, found.slow, np.arange(len(found.windows)))
 
 
 def pieces(windows: Windows, size: int | None) -> Iterator[tuple[Windows, Ints]]:
