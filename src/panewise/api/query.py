@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from panewise.api.explaining import explain_streams
+from panewise.api.columns import Columns, parse_columns
+from panewise.api.explaining import analyze_streams, explain_streams
 from panewise.api.inputs import LocalStream, is_dataframe, local_stream
-from panewise.api.local import run_local
+from panewise.api.local import check_final, run_local
 from panewise.core.errors import PlanError
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import EmbeddedQuery
@@ -26,7 +25,8 @@ ENGINES = ("spark", "embedded", "oracle")
 
 
 def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | None = None, late: str = "drop",
-        progress: str | Mapping[str, str] = "source", time: str | None = None, **streams: Any) -> Any:
+        progress: str | Mapping[str, str] = "source", time: str | None = None, emit: str = "final",
+        **streams: Any) -> Any:
     """Run a query; keyword arguments name its streams.
 
     Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
@@ -38,20 +38,21 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     [('a', 2), ('b', 1)]
     """
     if any(is_dataframe(stream) for stream in streams.values()):
+        check_final(emit, "spark")
         return _on_spark(text, engine, params, late, progress, time, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
-    return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress)
+    return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit)
 
 
 def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
-             progress: str | Mapping[str, str] = "source") -> Any:
+             progress: str | Mapping[str, str] = "source", emit: str = "final") -> Any:
     """A plan over local streams on an engine without a JVM."""
     if engine == "spark":
         raise PlanError("engine='spark' needs DataFrames: read the data with Spark, or leave the engine to panewise")
     if engine not in ENGINES:
         raise PlanError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
-    return run_local(plan, streams, engine=engine, late=late, progress=progress).collect()
+    return run_local(plan, streams, engine=engine, late=late, progress=progress, emit=emit).collect()
 
 
 def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mapping[str, object] | None = None) -> Node:
@@ -62,33 +63,44 @@ def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mappi
 
 
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
-               progress: str | Mapping[str, str] = "source", **schemas: pa.Schema) -> EmbeddedQuery:
-    """A query to push rows and punctuation into by hand; keyword arguments give the streams' Arrow schemas.
+               progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
+               **schemas: Columns) -> EmbeddedQuery:
+    """A query to push rows and punctuation into by hand; keyword arguments give the streams' columns.
 
-    >>> query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s=pa.schema({"ts": pa.int64()}))
+    Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``.
+
+    >>> query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s="ts bigint")
     >>> query.push("s", [{"ts": 3}, {"ts": 12}]).num_rows
     0
     >>> query.finish().column("n").to_pylist()
     [1, 1]
     """
-    plan = plan_of(text, {name: SourceSchema.of(schema) for name, schema in schemas.items()}, params)
-    return EmbeddedQuery(plan, late=late, progress=progress, events=True)
+    plan = plan_of(text, {name: SourceSchema.of(parse_columns(given)) for name, given in schemas.items()}, params)
+    return EmbeddedQuery(plan, late=late, progress=progress, emit=emit, events=events)
 
 
 def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,
-            stats: Stats | str = None, strategy: str = "auto", **streams: Any) -> str:
+            stats: Stats | str = None, strategy: str = "auto", analyze: bool = False, late: str = "drop",
+            progress: str | Mapping[str, str] = "source", **streams: Any) -> str:
     """The plan of a query with update patterns, windows, progress and strategies, as text, SVG or HTML.
 
     With ``stats`` every kernel that could run a window aggregate shows what it would cost: declared
     (``{"rows_per_second": 5000, "groups": 1000}``) or ``"measure"``, which looks at the first rows of the streams.
+    With ``analyze`` the embedded engine runs the query, and the text says what happened: rows, late rows, the largest
+    state, windows, and the time of every operator.
 
     >>> print(explain("SELECT count(*) [RANGE 10 s, SLIDE 5 s, WA ts] AS n FROM s").splitlines()[0])
     MON ── WindowAggregate: count(*) AS n [range 10s, slide 5s on ts]
     """
     plan = plan_of(text, _schemas(streams, time) if streams else None, params)
-    local = {} if any(map(is_dataframe, streams.values())) else streams
-    return explain_streams(plan, {name: local_stream(value, time=time) for name, value in local.items()}, format,
-                           stats=stats, strategy=strategy)
+    frames = any(map(is_dataframe, streams.values()))
+    local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
+    if not analyze:
+        return explain_streams(plan, local, format, stats=stats, strategy=strategy)
+    if format != "text" or not local:
+        raise PlanError("analyze runs a query on the embedded engine and gives text: leave out the format, and give "
+                        "paths, tables or rows")
+    return analyze_streams(plan, local, stats=stats, strategy=strategy, late=late, progress=progress)
 
 
 def spark_session(master: str = "local[*]", **conf: Any) -> SparkSession:

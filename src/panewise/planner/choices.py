@@ -59,8 +59,10 @@ def choices(plan: n.Node, stats: Stats = None, *, strategy: str = "auto") -> dic
             known = statistics_for(node, stats)
             try:
                 found[node] = Chosen(node, choose(request, known, strategy=strategy), known)
-            except UnsupportedError:  # no kernel yet; the list of engines says so
-                continue
+            except UnsupportedError:
+                if strategy != "auto":
+                    raise
+                continue  # no kernel yet; the list of engines says so
     return found
 
 

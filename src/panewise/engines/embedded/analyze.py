@@ -65,7 +65,9 @@ def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punc
     _warm_up(query(), inputs())
     running = query()
     stage = running._running
-    found = Analysis(stage.choice, profile=running.profile or Profile())
+    found = Analysis(stage.choice)
+    if running.profile is not None:
+        found.profile = running.profile
     seen = _observe(stage, found)
     before = perf_counter()
     for table in run_embedded(plan, inputs(), query=running):
