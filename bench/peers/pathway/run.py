@@ -1,8 +1,8 @@
 """Pathway: ``windowby`` with a sliding window and ``reduce``, rows by its Python connector, results by ``subscribe``.
 
 The connector commits after each batch. No temporal behavior is set: results are then kept up to date by changes, the
-default, and this was the fastest way: ``exactly_once_behavior``, which holds results back until a window's end, took
-twice the time, one static table a little longer.
+default, and this was the fastest way in one trial of each on 20,000 rows: ``exactly_once_behavior``, which holds
+results back until a window's end, took twice the time, one static table a fifth more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Polars: one lazy query on one thread; group by pane, then dynamic windows over the panes of each key.
 
 The streaming engine took half the time of the in-memory one; ``rolling`` gives only windows that end in a pane with
-rows and was not faster.
+rows, and over 10 million rows took no less.
 """
 
 from __future__ import annotations
