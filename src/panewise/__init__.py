@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panewise.aggregates import Aggregate, register
-    from panewise.api import Results, explain, open_query, spark_session, sql, stream
+    from panewise.api import Results, Run, explain, follow, open_query, run, spark_session, sql, stream
     from panewise.core.errors import PanewiseError
     from panewise.progress.punctuation import END, Punctuation
 
@@ -23,9 +23,12 @@ __all__ = [
     "PanewiseError",
     "Punctuation",
     "Results",
+    "Run",
     "explain",
+    "follow",
     "open_query",
     "register",
+    "run",
     "spark_session",
     "sql",
     "stream",
@@ -33,7 +36,8 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Aggregate", "register"), "panewise.aggregates"),
-    **dict.fromkeys(("Results", "explain", "open_query", "spark_session", "sql", "stream"), "panewise.api"),
+    **dict.fromkeys(("Results", "Run", "explain", "follow", "open_query", "run", "spark_session", "sql", "stream"),
+                    "panewise.api"),
     "PanewiseError": "panewise.core.errors",
     **dict.fromkeys(("END", "Punctuation"), "panewise.progress.punctuation"),
 }

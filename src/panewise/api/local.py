@@ -30,23 +30,27 @@ class LocalRun:
     """The late rows and the counters, once the tables are used up."""
     empty: pa.Table = field(default_factory=lambda: pa.table({}))
     """The result columns, for a run without results."""
+    late_report: Callable[[], pa.Table] | None = None
+    """The late rows with the reason of each, where the engine knows it."""
 
     def collect(self) -> Results:
         """Everything at once."""
         tables = list(self.tables)
         late, status = self.finish()
-        return Results(pa.concat_tables(tables) if tables else self.empty, late, status)
+        report = self.late_report() if self.late_report is not None else None
+        return Results(pa.concat_tables(tables) if tables else self.empty, late, status, report)
 
 
 def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
               progress: str | Mapping[str, str] = "source", checkpoint: str | Path | None = None,
-              on_item: OnItem | None = None) -> LocalRun:
+              on_item: OnItem | None = None, emit: str = "final") -> LocalRun:
     """Start a run; ``on_item`` sees everything that is read, for a progress display."""
     if engine == "oracle":
+        check_final(emit, engine)
         if checkpoint is not None:
             raise PlanError("the oracle keeps no checkpoint: it reads everything each time; leave the checkpoint out")
         return _on_oracle(plan, streams, late, progress)
-    query = EmbeddedQuery(plan, late=late, progress=progress)
+    query = EmbeddedQuery(plan, late=late, progress=progress, emit=emit)
     attribute = windowing_attribute(plan)
     inputs = {n: _watched(n, streams[n].items(attribute=ordered_by(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}
@@ -55,8 +59,13 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
     tables = run_embedded(plan, inputs, query=query, checkpoint=checkpoint, keep_results=True)
     if label is not None:
         tables = _labelled(tables, label)
-    empty = EmbeddedQuery(plan, late=late, progress=progress).finish()
-    return LocalRun(tables, lambda: (query.late_rows, query.status()), empty)
+    return LocalRun(tables, lambda: (query.late_rows, query.status()), query.nothing(), lambda: query.late_report)
+
+
+def check_final(emit: str, engine: str) -> None:
+    """Only the embedded engine corrects what it has said."""
+    if emit.strip().lower() != "final":
+        raise PlanError(f"early results (emit={emit!r}) come from the embedded engine; {engine} gives final ones")
 
 
 def _labelled(tables: Iterator[pa.Table], label: CheckpointLabel) -> Iterator[pa.Table]:

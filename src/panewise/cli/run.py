@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from panewise.api.local import LocalRun, run_local
+from panewise.api.local import LocalRun, check_final, run_local
 from panewise.api.query import ENGINES, plan_of
+from panewise.cli.live import is_live, run_live
 from panewise.cli.terminal import key_value, output, parameter, query_text, result_table, unique
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
@@ -28,11 +29,15 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser(
         "run", help="run a query over streams in files",
         description="Run a window query. A stream is a Parquet, CSV or NDJSON file, or a directory of them in name "
-        "order; the order of rows is the order of arrival.",
+        "order; the order of rows is the order of arrival. The embedded engine also reads NDJSON from standard input "
+        "(-), from a socket it listens on (tcp://127.0.0.1:9000, unix:///path, with ?ack for senders that repeat what "
+        "was not acknowledged) and from files that grow (--follow).",
     )
     parser.add_argument("query", help="SQL text, a file with it, or - for standard input")
     parser.add_argument("--stream", type=key_value, action="append", default=[], metavar="NAME=PATH", required=True)
-    parser.add_argument("--out", metavar="PATH", help="results as .parquet, .csv or .ndjson; default: a table")
+    parser.add_argument("--out", metavar="PATH", help="results as .parquet, .csv or .ndjson (default: a table); on the "
+                        "embedded engine also - or an address for NDJSON at once, or DIR/ for parts that appear with "
+                        "checkpoints")
     parser.add_argument("--engine", choices=ENGINES, default="spark")
     parser.add_argument("--master", default="local[*]", help="where Spark runs (default: this machine)")
     parser.add_argument("--checkpoint", metavar="DIR", help="go on from here after a restart")
@@ -43,6 +48,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--late-out", metavar="PATH", help="write the late rows here (with --late side)")
     parser.add_argument("--time", type=key_value, action="append", default=[], metavar="NAME=COLUMN",
                         help="the column that orders a stream (default: ts, timestamp, or the only timestamp)")
+    parser.add_argument("--columns", type=key_value, action="append", default=[], metavar="NAME=COLUMNS",
+                        help="declare a stream that is still to come: bids='ts timestamp, price double'")
+    parser.add_argument("--follow", action="store_true", help="go on reading NDJSON files as they grow")
+    parser.add_argument("--emit", default="final", metavar="POLICY",
+                        help="final | change | early:10s (of progress) | clock:5s: early results are corrected by rows "
+                        "with change -1 (embedded engine)")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
     parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
@@ -51,11 +62,17 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run one query."""
-    for path in (options.out, options.late_out):
+    live = is_live(options)
+    for path in (None if live else options.out, options.late_out):
         if path is not None:
             format_of(Path(path))
     if options.late_out is not None and options.late != LatePolicy.SIDE.value:
         raise PlanError(f"--late-out writes late rows, which --late {options.late} does not keep: add --late side")
+    if live:
+        return run_live(options)
+    if options.columns:
+        raise PlanError("--columns declares streams that are still to come (-, sockets, --follow); files are looked at")
+    check_final(options.emit, options.engine) if options.engine != "embedded" else None
     times = unique(options.time, "the time column of")
     paths = unique(options.stream, "stream")
     streams = {name: FileStream.open(path, time=times.get(name)) for name, path in paths.items()}
@@ -73,10 +90,12 @@ def command(options: argparse.Namespace) -> int:
                             checkpoint=options.checkpoint, watch=watch)
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
-                            progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item)
+                            progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
+                            emit=options.emit)
         shown = _write(run, options, watch)
     late, status = run.finish()
     if options.late_out is not None and late is not None:
+        late = run.late_report() if run.late_report is not None else late
         with ResultFile(options.late_out, late.schema) as file:
             file.write(late)
     if options.out is None:

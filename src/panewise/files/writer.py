@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isfinite, isnan
 from pathlib import Path
@@ -26,7 +26,7 @@ from panewise.files.formats import Format, format_of
 
 
 def jsonable(value: Any) -> Any:
-    """A result value as JSON has it: times as ISO-8601 UTC, decimals as text.
+    """A result value as JSON has it: times as ISO-8601 UTC, durations in seconds, decimals as text.
 
     >>> jsonable({"start": datetime(2026, 1, 1), "n": Decimal("1.50")})
     {'start': '2026-01-01T00:00:00Z', 'n': '1.50'}
@@ -43,6 +43,8 @@ def jsonable(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, float) and not isfinite(value):
         return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Spark writes them
     return value
@@ -62,7 +64,8 @@ def flatten_structs(table: pa.Table) -> pa.Table:
         column = table.column(name)
         if pa.types.is_struct(column.type):
             for i, f in enumerate(column.type):
-                columns[f"{name}_{f.name}"] = pa.compute.struct_field(column, i)
+                part = pa.compute.struct_field(column, i)
+                columns[f"{name}_{f.name}"] = part.cast(pa.int64()) if pa.types.is_duration(f.type) else part
         elif pa.types.is_nested(column.type):
             texts = [None if v is None else json.dumps(jsonable(v)) for v in column.to_pylist()]
             columns[name] = pa.array(texts, pa.string())
