@@ -1,0 +1,68 @@
+"""Every window aggregate among the query texts of the language runs on the embedded engine with the oracle's answer."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from conformance.compare import assert_same_rows
+from embedded.plans import run_timeline
+from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.oracle.engine import Oracle
+from panewise.plan.nodes import Node, Source, WindowAggregate
+from panewise.planner.capabilities import unsupported
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.sql import parse
+from sql.sql_cases import catalog, options
+from sql.test_queries_run import CASES, arrivals
+
+OVER_OTHERS = {"li08-Q7-2": "BandJoin", "ex-window-over-windows": "GroupAggregate"}
+"""Aggregates whose input is a join or a changing relation, which the engine may still refuse."""
+
+
+def plan_of(case: dict[str, Any]) -> Node:
+    return parse(case["text"], catalog(), **options(case))
+
+
+AGGREGATES = [c for c in CASES if any(isinstance(n, WindowAggregate) for n in plan_of(c).walk())]
+
+
+def disordered(plan: Node, rows: int) -> Timeline:
+    """Rows of all streams, out of order, with promises about the windowing attribute that are kept."""
+    sources = {n.name: n.schema for n in plan.walk() if isinstance(n, Source)}
+    attribute = next(n.window.attribute for n in plan.walk() if isinstance(n, WindowAggregate))
+    timeline = arrivals(sources, rows)
+    Random(rows).shuffle(timeline)
+    made: Timeline = []
+    for place, arrival in enumerate(timeline):
+        made.append(arrival)
+        schema = sources[arrival.stream]
+        column = attribute if attribute in schema.columns else schema.time
+        ahead = [a.item[column] for a in timeline[place + 1 :] if a.stream == arrival.stream and column]
+        if ahead and column is not None:
+            bound = schema.ordinal_kind(column).parse(min(ahead))
+            made.append(Arrival(arrival.stream, Punctuation.below(column, bound)))
+    return made
+
+
+def test_there_are_window_aggregates_of_many_kinds() -> None:
+    kinds = {n.window.spec.kind for c in AGGREGATES for n in plan_of(c).walk() if isinstance(n, WindowAggregate)}
+    assert kinds >= {"sliding", "tumbling", "session", "calendar", "landmark", "row", "partitioned row",
+                     "slide by tuple"}
+
+
+@pytest.mark.parametrize("case", AGGREGATES, ids=[c["id"] for c in AGGREGATES])
+def test_a_window_aggregate_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
+    plan = plan_of(case)
+    reasons = list(unsupported(plan, "embedded"))
+    if reasons:
+        assert OVER_OTHERS[case["id"]] in reasons[0]
+        return
+    timeline = disordered(plan, 24)
+    expected = Oracle(plan, timeline).results()
+    found, _ = run_timeline(EmbeddedQuery(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
+    assert expected
+    assert_same_rows(found, expected)
