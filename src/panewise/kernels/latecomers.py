@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.kernels.fifo_log import FifoLog, Found, Windows
-from panewise.kernels.open_rows import RowRun
+from panewise.kernels.open_rows import Mask, RowRun
 from panewise.kernels.state_columns import Ints, StateColumns, States
 
-WINDOWS_AT_ONCE = 1 << 10
+WINDOWS_AT_ONCE = 1 << 11
 """A row whose bound lies among the windows at hand is copied to at most so many of them."""
 
 
@@ -45,30 +45,33 @@ class Latecomers:
 
     def join(self, log: FifoLog, windows: Windows, partition_of: Ints) -> Found:
         """What ``log.sweep`` finds, with the late rows of every window."""
-        partitions = partition_of[self.rows.groups]
-        asked = windows.ranges[0][partitions] < windows.ranges[1][partitions]
-        begin = windows.ids[np.where(asked, windows.ranges[0][partitions], 0)]
-        at_once = WINDOWS_AT_ONCE if np.any(asked & (self.rows.marks > begin)) else None
-        parts = [replace(part, windows=numbers[part.windows]) for piece, numbers in pieces(windows, at_once)
-                 for part in self._join(log, piece, partition_of, partitions)]
+        asked, settled = self._settled(self.rows, windows, partition_of)
+        parts = [_Part.of(log.sweep(windows, partition_of)),
+                 *self._in_order(self.rows.take(settled), windows, partition_of)]
+        rest = self.rows.take(asked & ~settled)
+        for piece, numbers in pieces(windows, WINDOWS_AT_ONCE) if len(rest) else ():
+            asked, settled = self._settled(rest, piece, partition_of)
+            found = [*self._in_order(rest.take(settled), piece, partition_of),
+                     self._one_by_one(rest.take(asked & ~settled), piece, partition_of)]
+            parts.extend(replace(part, windows=numbers[part.windows]) for part in found)
         return self._merge(parts, windows)
 
-    def _join(self, log: FifoLog, windows: Windows, partition_of: Ints, partitions: Ints) -> Iterator[_Part]:
-        """What the log and the late rows have for a few windows per partition."""
-        yield _Part.of(log.sweep(windows, partition_of))
+    def _settled(self, rows: RowRun, windows: Windows, partition_of: Ints) -> tuple[Mask, Mask]:
+        """Rows whose partitions have windows here, and those among them that may be in the first."""
+        partitions = partition_of[rows.groups]
         starts, stops = windows.ranges[0][partitions], windows.ranges[1][partitions]
         asked = starts < stops
-        settled = asked & (self.rows.marks <= windows.ids[np.where(asked, starts, 0)])
-        if settled.any():
-            rows = self.rows.take(settled)
-            own = FifoLog(self.columns)
-            own.append(rows.values, rows.groups, rows.states)
-            yield _Part.of(own.sweep(windows, partition_of))
-        rest = np.flatnonzero(asked & ~settled)
-        if len(rest):
-            yield self._one_by_one(self.rows.take(rest), windows, partitions[rest])
+        return asked, asked & (rows.marks <= windows.ids[np.where(asked, starts, 0)])
 
-    def _one_by_one(self, rows: RowRun, windows: Windows, partitions: Ints) -> _Part:
+    def _in_order(self, rows: RowRun, windows: Windows, partition_of: Ints) -> Iterator[_Part]:
+        """Windows of rows that are rows like any other."""
+        if len(rows):
+            log = FifoLog(self.columns)
+            log.append(rows.values, rows.groups, rows.states)
+            yield _Part.of(log.sweep(windows, partition_of))
+
+    def _one_by_one(self, rows: RowRun, windows: Windows, partition_of: Ints) -> _Part:
+        partitions = partition_of[rows.groups]
         first, end = np.empty((2, len(rows)), np.int64)
         for partition in np.unique(partitions).tolist():
             low, high = windows.ranges[:, partition].tolist()
@@ -125,11 +128,8 @@ class _Part:
         return cls(found.windows, found.groups, found.states, found.slow, np.arange(len(found.windows)))
 
 
-def pieces(windows: Windows, size: int | None) -> Iterator[tuple[Windows, Ints]]:
-    """So many windows per partition at a time (all if None), and their places among all."""
-    if size is None:
-        yield windows, np.arange(len(windows))
-        return
+def pieces(windows: Windows, size: int) -> Iterator[tuple[Windows, Ints]]:
+    """So many windows per partition at a time, and their places among all."""
     lengths = windows.ranges[1] - windows.ranges[0]
     turn = (np.arange(len(windows)) - np.repeat(windows.ranges[0], lengths)) // size
     for number in range(int(turn.max(initial=0)) + 1):
