@@ -6,6 +6,7 @@ state that is saved and restored into a new query at several places of one run.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +16,23 @@ from hypothesis import strategies as st
 
 from conformance.compare import assert_same_rows
 from embedded.plans import COLUMNS, call, run_timeline
+from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded import EmbeddedQuery
 from panewise.engines.oracle.engine import Oracle
-from panewise.plan.nodes import NamedScalar, Source, WindowAggregate, WindowClause
+from panewise.plan.nodes import (
+    Filter,
+    NamedScalar,
+    Node,
+    Project,
+    Qualify,
+    Source,
+    Union,
+    WindowAggregate,
+    WindowClause,
+)
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows import (
@@ -176,3 +188,74 @@ def test_a_session_of_all_rows_is_not_closed_by_a_promise_about_some() -> None:
 def test_windows_given_by_a_linear_extent(spec: LinearWindow) -> None:
     items = [row(4), row(1), Punctuation.below("ts", 4), row(12, "b"), row(17)]
     assert check(plan(spec, ("k",)), items, "drop")
+
+
+SHAPED = st.one_of(*(SPECS[kind] for kind in ("landmark", "session", "band", "linear", "varying", "now")))
+two_streams = st.lists(st.tuples(st.sampled_from("st"), st.one_of(rows, rows, promises)), max_size=16)
+
+
+def shapes(spec: WindowSpec) -> dict[str, Node]:
+    """What may stand below and above a window aggregate."""
+    s, t = (Source(name, SourceSchema(COLUMNS, time="ts")) for name in "st")
+    clause, keys = WindowClause(spec, "ts", OrdinalKind.INTEGER), (NamedScalar.column("k"),)
+    calls = (call("n", "count"), call("top", "max", "v"))
+    renamed = Project(s, (NamedScalar("at", Scalar.column("ts")), NamedScalar.column("k"),
+                          NamedScalar("v", Scalar.parse("v * 2"))))
+    computed = Project(s, (NamedScalar("ts", Scalar.parse("ts + 1")), NamedScalar.column("k"), NamedScalar.column("v")))
+    some = Filter(s, Scalar.parse("v > 0 OR v IS NULL"))
+    counted = WindowAggregate(s, clause, keys, calls)
+    return {
+        "filter": WindowAggregate(some, clause, keys, calls),
+        "renamed": WindowAggregate(renamed, replace(clause, attribute="at"), keys, calls),
+        "computed attribute": WindowAggregate(computed, clause, keys, calls),
+        "alias": WindowAggregate(Qualify(s, "S"), replace(clause, attribute="S.ts"), (NamedScalar.column("S.k"),),
+                                 (call("n", "count"), call("top", "max", "`S.v`"))),
+        "union": WindowAggregate(Union((some, t)), clause, keys, calls),
+        "having": Filter(counted, Scalar.parse("n > 1")),
+        "expression": Project(counted, (NamedScalar.column("k"), NamedScalar("twice", Scalar.parse("n * 2")))),
+    }
+
+
+@pytest.mark.parametrize("shape", shapes(SessionWindow(3)))
+def test_operators_below_and_above(shape: str) -> None:
+    @settings(deadline=None, max_examples=30)
+    @given(SHAPED, two_streams, places, places)
+    def run(spec: WindowSpec, drawn: list[tuple[str, Any]], cuts: frozenset[int], saves: frozenset[int]) -> None:
+        node = shapes(spec)[shape]
+        streams = {n.name for n in node.walk() if isinstance(n, Source)}
+        timeline: Timeline = [Arrival(name, item) for name, item in drawn if name in streams]
+        found, _ = run_timeline(EmbeddedQuery(node), timeline, cuts, saves)
+        assert_same_rows(found, Oracle(node, timeline).results())
+
+    run()
+
+
+@pytest.mark.parametrize("kind", BY_VALUE)
+def test_open_windows_can_be_looked_at(kind: str) -> None:
+    @settings(deadline=None, max_examples=20)
+    @given(SPECS[kind], groupings, st.lists(st.one_of(rows, promises), max_size=10))
+    def run(spec: WindowSpec, keys: tuple[str, ...], items: list[Any]) -> None:
+        node = plan(spec, keys)
+        query, plain = EmbeddedQuery(node, events=True), EmbeddedQuery(node)
+        done: list[dict[str, Any]] = []
+        for item in items:
+            done += query.push("s", item if isinstance(item, Punctuation) else [item]).to_pylist()
+            plain.push("s", item if isinstance(item, Punctuation) else [item])
+            open_now = query.peek().to_pylist()
+            assert query.status()["open_windows"] >= (1 if open_now else 0)
+        assert_same_rows(query.peek().to_pylist(), plain.finish().to_pylist())
+        opened = {e.wid for e in query.events if e.kind == "opened"}
+        assert kind == "session" or {e.wid for e in query.events if e.kind == "closed"} <= opened
+
+    run()
+
+
+@pytest.mark.parametrize("spec", [SessionWindow(3), LandmarkWindow(5), BandWindow.since(0)], ids=lambda s: s.kind)
+def test_a_late_row_stops_the_run_where_it_should(spec: WindowSpec) -> None:
+    query = EmbeddedQuery(plan(spec, ("k",)), late="error")
+    query.push("s", [row(7)])
+    query.push("s", Punctuation.below("ts", 6))
+    with pytest.raises(LateRowError, match="row 2 of s is late: ts is 5"):
+        query.push("s", [row(5)])
+    query.push("s", [row(8)])
+    assert [r["n"] for r in query.finish().to_pylist()][-1] == 2
