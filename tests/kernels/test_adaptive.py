@@ -156,6 +156,32 @@ def test_the_model_subtracts_rows_that_lagging_sources_have_still_to_send() -> N
     assert sides([0, 90]) == (25, 0)
 
 
+def test_sources_that_were_not_announced_are_refused() -> None:
+    target = AdaptiveKernel(SlidingWindow(10, 5), pa.schema([]), bind([("n", resolve("count"))], [[]]), sources=2)
+    with pytest.raises(UnsupportedError, match="made for 2"):
+        target.process(np.array([1, 2]), pa.table({}), [[]], sources=np.array([0, 2]))
+    assert target.counters()["rows"] == 0
+
+
+def test_sources_change_sides_and_never_results() -> None:
+    outputs = []
+    model = {"sources": 3, "estimate": "model"}
+    for options in ({}, model, model | {"offsets": [0, 5, 30]}):
+        rng = np.random.default_rng(8)
+        target = AdaptiveKernel(SlidingWindow(20, 5), pa.schema({"k": pa.int64()}),
+                                bind([("s", resolve("sum"))], [[pa.int64()]]), **options)  # type: ignore[arg-type]
+        parts = []
+        for step in range(30):
+            sources = rng.integers(0, 3, 40)
+            values = 3 * step + rng.integers(0, 3, 40) - 4 * sources
+            keys = pa.table({"k": rng.zipf(1.5, 40) % 20})
+            target.process(values, keys, [[pa.array(values)]], sources=sources if options else None)
+            parts.append(target.advance(Punctuation.below("ts", 3 * step - 12)))
+            assert target.peek().num_rows == target.counters()["window_groups"]
+        outputs.append(sorted(map(str, pa.concat_tables([*parts, target.advance(END)]).to_pylist())))
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
 def test_offsets_are_the_differences_of_high_watermarks_when_they_are_not_declared() -> None:
     time = OpenDuration(SlidingWindow(10, 5), 3, None, "high")
     time.saw(np.array([50, 20, 35]), 11, np.array([0, 1, 0]), 0)

@@ -28,6 +28,7 @@ from kernels.definition import (
 )
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import LateRowError, UnsupportedError
+from panewise.kernels import context_free
 from panewise.kernels.buffering import BufferingKernel
 from panewise.kernels.partials import bind
 from panewise.kernels.wid import WidKernel
@@ -168,6 +169,20 @@ def test_it_gives_what_wid_gives_for_many_rows() -> None:
         outputs.append(sorted(map(str, pa.concat_tables([*parts, target.advance(END)]).to_pylist())))
     assert outputs[0] == outputs[1]
     assert len(outputs[0]) > 100
+
+
+def test_many_windows_that_close_together_are_put_together_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SlidingWindow(30, 2)
+    some = [Row(ts, "a" if ts % 3 else "b", 0) for ts in (0, 1, 5, 7, 8, 9, 200, 203, 210, 211, 500)]
+    whole = kernel(spec)
+    feed(whole, some, 0)
+    expected = whole.advance(END)
+    for most in (1, 7, 40):
+        pieces = kernel(spec)
+        feed(pieces, some, 0)
+        monkeypatch.setattr(context_free, "MOST_AT_ONCE", most)
+        assert pieces.advance(END).combine_chunks().equals(expected)
+    assert expected.num_rows > 50
 
 
 def test_a_late_row_stops_the_run_when_the_policy_says_so() -> None:

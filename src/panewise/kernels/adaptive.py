@@ -90,6 +90,10 @@ class AdaptiveKernel(ContextFreeKernel):
     def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Ordinals | None = None,
                 sources: npt.NDArray[np.integer[Any]] | None = None) -> Mask:
         """Take in a batch; ``sources`` are codes 0, 1, … of the stream each row came from."""
+        known = len(self.time.high)
+        if sources is not None and len(sources) and not 0 <= int(np.min(sources)) <= int(np.max(sources)) < known:
+            raise UnsupportedError(f"sources are numbered {int(np.min(sources))} to {int(np.max(sources))}, the kernel "
+                                   f"was made for {known}: give sources= when it is made, and codes from 0 on")
         rows = self._admit(values, keys, arguments, bounds)
         if len(rows.values):
             chosen = None if sources is None else np.asarray(sources)[rows.chosen]
