@@ -98,3 +98,13 @@ def test_mistakes_are_named(bids: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_analyze_refuses_what_the_engine_does_not_run(bids: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "SELECT max(v) FROM s [RANGE 60 s]", "--analyze", "--stream", bids]) == 2
     assert "use engine='oracle'" in capsys.readouterr().err
+
+
+def test_run_takes_strategy_and_statistics(bids: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = set()
+    for how in ((), ("--strategy", "buffering"), ("--stats", "rows_per_second=1,groups=2")):
+        assert main(["run", QUERY, "--stream", bids, "--engine", "embedded", *how]) == 0
+        shown.add(capsys.readouterr().out)
+    assert len(shown) == 1
+    assert main(["run", QUERY, "--stream", bids, "--engine", "embedded", "--strategy", "magic"]) == 2
+    assert "'magic' does not run these sliding windows" in " ".join(capsys.readouterr().err.split())

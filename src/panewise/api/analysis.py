@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from panewise.engines.embedded.analyze import Analysis
+from panewise.kernels.paned import PanedKernel
 from panewise.plan import nodes as n
 from panewise.planner.estimates import format_bytes, format_seconds
 from panewise.planner.strategy import Choice
@@ -51,9 +52,9 @@ def _compared(found: Analysis, by_cost: Choice | None) -> list[tuple[str, str]]:
         return lines
     for what, real, expected in (("time", seconds, estimate.seconds), ("memory", size, estimate.bytes)):
         if real > FAR * expected:
-            lines.append(("far off", f"{what}: {_ratio(real, expected)} times the estimate; {_hint(what)}"))
+            lines.append(("far off", f"{what}: {_ratio(real, expected)} times the estimate; {_hint(what, found)}"))
         elif expected > FAR * real:
-            lines.append(("far off", f"{what}: the estimate is {_ratio(expected, real)} times too high; {_hint(what)}"))
+            lines.append(("far off", f"{what}: the estimate is {_ratio(expected, real)} times too high; {_hint(what, found)}"))
     return lines
 
 
@@ -61,7 +62,9 @@ def _ratio(large: float, small: float) -> str:
     return f"{large / small:.2g}" if small > 0 and large / small < 100 else "more than 100"
 
 
-def _hint(what: str) -> str:
+def _hint(what: str, found: Analysis) -> str:
+    if found.choice.kernel == PanedKernel.name and found.rows < PanedKernel.dense_after:
+        return f"panes begin as wid, until {PanedKernel.dense_after:,} rows have come"
     if what == "time":
         return "constants are those of another machine, or there are too few windows to tell"
     return "declare groups and disorder, or measure them"

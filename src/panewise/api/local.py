@@ -17,6 +17,7 @@ from panewise.engines.embedded import EmbeddedQuery, run_embedded
 from panewise.engines.oracle import Oracle, run_oracle
 from panewise.files.reader import Item
 from panewise.plan.nodes import Node, WindowAggregate
+from panewise.planner.choices import Stats
 
 OnItem = Callable[[str, Item], None]
 
@@ -43,14 +44,15 @@ class LocalRun:
 
 def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
               progress: str | Mapping[str, str] = "source", checkpoint: str | Path | None = None,
-              on_item: OnItem | None = None, emit: str = "final") -> LocalRun:
+              on_item: OnItem | None = None, emit: str = "final", strategy: str = "auto",
+              stats: Stats = None) -> LocalRun:
     """Start a run; ``on_item`` sees everything that is read, for a progress display."""
     if engine == "oracle":
         check_final(emit, engine)
         if checkpoint is not None:
             raise PlanError("the oracle keeps no checkpoint: it reads everything each time; leave the checkpoint out")
         return _on_oracle(plan, streams, late, progress)
-    query = EmbeddedQuery(plan, late=late, progress=progress, emit=emit)
+    query = EmbeddedQuery(plan, late=late, progress=progress, emit=emit, strategy=strategy, stats=stats)
     attribute = windowing_attribute(plan)
     inputs = {n: _watched(n, streams[n].items(attribute=ordered_by(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}

@@ -26,11 +26,12 @@ ENGINES = ("spark", "embedded", "oracle")
 
 def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | None = None, late: str = "drop",
         progress: str | Mapping[str, str] = "source", time: str | None = None, emit: str = "final",
-        **streams: Any) -> Any:
+        strategy: str = "auto", stats: Stats = None, **streams: Any) -> Any:
     """Run a query; keyword arguments name its streams.
 
     Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
-    else (paths, Arrow or pandas tables, rows with punctuation) runs in process and gives :class:`Results`.
+    else (paths, Arrow or pandas tables, rows with punctuation) runs in process and gives :class:`Results`;
+    ``strategy`` and ``stats`` say how, as :func:`explain` shows.
 
     >>> rows = [{"k": "a", "ts": 1}, {"k": "a", "ts": 7}, {"k": "b", "ts": 3}]
     >>> results = sql("SELECT k, count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s GROUP BY k", s=rows)
@@ -42,17 +43,20 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
         return _on_spark(text, engine, params, late, progress, time, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
-    return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit)
+    return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit,
+                    strategy=strategy, stats=stats)
 
 
 def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
-             progress: str | Mapping[str, str] = "source", emit: str = "final") -> Any:
+             progress: str | Mapping[str, str] = "source", emit: str = "final", strategy: str = "auto",
+             stats: Stats = None) -> Any:
     """A plan over local streams on an engine without a JVM."""
     if engine == "spark":
         raise PlanError("engine='spark' needs DataFrames: read the data with Spark, or leave the engine to panewise")
     if engine not in ENGINES:
         raise PlanError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
-    return run_local(plan, streams, engine=engine, late=late, progress=progress, emit=emit).collect()
+    return run_local(plan, streams, engine=engine, late=late, progress=progress, emit=emit, strategy=strategy,
+                     stats=stats).collect()
 
 
 def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mapping[str, object] | None = None) -> Node:
@@ -64,7 +68,7 @@ def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mappi
 
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
                progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
-               **schemas: Columns) -> EmbeddedQuery:
+               strategy: str = "auto", stats: Stats = None, **schemas: Columns) -> EmbeddedQuery:
     """A query to push rows and punctuation into by hand; keyword arguments give the streams' columns.
 
     Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``.
@@ -76,7 +80,8 @@ def open_query(text: str, *, params: Mapping[str, object] | None = None, late: s
     [1, 1]
     """
     plan = plan_of(text, {name: SourceSchema.of(parse_columns(given)) for name, given in schemas.items()}, params)
-    return EmbeddedQuery(plan, late=late, progress=progress, emit=emit, events=events)
+    return EmbeddedQuery(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
+                         stats=stats)
 
 
 def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,

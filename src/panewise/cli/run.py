@@ -19,6 +19,7 @@ from panewise.files.formats import format_of
 from panewise.files.reader import FileStream
 from panewise.files.writer import ResultFile
 from panewise.planner.capabilities import check
+from panewise.planner.statistics import parse_statistics
 from panewise.progress.late import LatePolicy
 
 SHOWN = 20
@@ -54,6 +55,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--emit", default="final", metavar="POLICY",
                         help="final | change | early:10s (of progress) | clock:5s: early results are corrected by rows "
                         "with change -1 (embedded engine)")
+    parser.add_argument("--strategy", default="auto", metavar="KERNEL",
+                        help="how the embedded engine runs the windows, instead of the best way (see explain)")
+    parser.add_argument("--stats", metavar="NAME=VALUE,...",
+                        help="what the streams are like, to choose the strategy by cost (see explain)")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
     parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
@@ -91,7 +96,8 @@ def command(options: argparse.Namespace) -> int:
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
-                            emit=options.emit)
+                            emit=options.emit, strategy=options.strategy,
+                            stats=parse_statistics(options.stats) if options.stats else None)
         shown = _write(run, options, watch)
     late, status = run.finish()
     if options.late_out is not None and late is not None:
