@@ -1,4 +1,4 @@
-"""``pw.run``: streams of every kind in; results by row, table, frame and callback, in the background, with async for."""
+"""``pw.run``: streams of every kind in; results by row, table, frame and callback, in the background, or awaited."""
 
 from __future__ import annotations
 
