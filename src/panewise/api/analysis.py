@@ -54,7 +54,8 @@ def _compared(found: Analysis, by_cost: Choice | None) -> list[tuple[str, str]]:
         if real > FAR * expected:
             lines.append(("far off", f"{what}: {_ratio(real, expected)} times the estimate; {_hint(what, found)}"))
         elif expected > FAR * real:
-            lines.append(("far off", f"{what}: the estimate is {_ratio(expected, real)} times too high; {_hint(what, found)}"))
+            too_high = f"the estimate is {_ratio(expected, real)} times too high"
+            lines.append(("far off", f"{what}: {too_high}; {_hint(what, found)}"))
     return lines
 
 

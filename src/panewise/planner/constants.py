@@ -30,15 +30,15 @@ CONSTANTS: dict[str, dict[str, Constants]] = {
     "simple": {
         "panes": Constants(row=29.84, merged=28.21, result=53.63, batch=2.817e+05),
         "wid": Constants(row=186.8, merged=88.57, result=215.6, batch=2.392e+06),
-        "adaptive": Constants(row=81, copy=0.4055, merged=339.9, result=265.1, batch=3.303e+06),
-        "buffering": Constants(row=93.52, copy=19, result=162.3, batch=2.067e+06),
-        "two-level": Constants(row=86.21, filled=554.3, merged=210.9, result=197.9, batch=4.922e+06),
+        "adaptive": Constants(row=171.7, copy=3.74, filled=199.9, merged=247, result=190.9, batch=4.708e+06),
+        "buffering": Constants(row=91.92, copy=13.51, result=186.6, batch=1.809e+06),
+        "two-level": Constants(row=54.43, filled=801.6, merged=244.3, result=164.6, batch=5.562e+06),
     },
     "holistic": {
-        "wid": Constants(row=36.57, copy=8.855, filled=325.4, batch=3.746e+06),
-        "adaptive": Constants(row=162.8, copy=4.012, result=6.893, batch=7.147e+06),
-        "buffering": Constants(row=93.52, copy=40, result=162.3, batch=2.067e+06),
-        "two-level": Constants(row=216, filled=833.8, merged=19.17, batch=6.885e+06),
+        "wid": Constants(row=112.6, copy=87.84, merged=409, batch=3.063e+06),
+        "adaptive": Constants(row=391.1, copy=129.3, filled=143.1, merged=129.1, result=187.1, batch=5.487e+06),
+        "buffering": Constants(copy=173, result=126.5, batch=1.34e+06),
+        "two-level": Constants(row=70.44, copy=142.9, filled=1462, merged=73.04, batch=6.659e+06),
     },
 }
 """Per kind of aggregate (count, max and avg; an exact count of different values) and per kernel."""
