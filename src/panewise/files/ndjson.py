@@ -231,7 +231,7 @@ def _place(lines: list[Lines], path: Place, options: pj.ParseOptions, error: Exc
         try:
             row = json.loads(text)
         except ValueError as problem:
-            return SourceError(f"{where}: not JSON: {problem}")
+            return SourceError(f"{where}: not JSON: {problem}{_unfinished(path, text)}")
         if not isinstance(row, dict):
             return SourceError(f"{where}: a row must be a JSON object, this is {text.decode(errors='replace')[:60]}")
         try:
@@ -241,3 +241,13 @@ def _place(lines: list[Lines], path: Place, options: pj.ParseOptions, error: Exc
     return SourceError(f"{path}: lines {lines[0].first} and following: {error}")
 
 
+def _unfinished(path: Place, line: bytes) -> str:
+    """A hint for the last line of a file that somebody may still be writing."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(-len(line), io.SEEK_END)
+            cut_short = file.read() == line  # no end of line behind it
+    except (OSError, ValueError):
+        return ""
+    return "; the file ends within this line: if it is still being written, --follow waits for the rest" \
+        if cut_short else ""

@@ -47,25 +47,33 @@ class Inbox:
         self._turn: deque[str] = deque(streams)
         self._changed = Condition()
         self._closed = False
+        self._reading, self._writers = False, 0
+        """Who waits: nobody is woken for nothing."""
 
     def put(self, stream: str, item: AnyItem | Ended | Failed) -> None:
         """Add an item of a stream, when there is room for it."""
-        size = 1 if isinstance(item, Ended | Failed) else max(length(item), 1)
+        # a single row is the common case and the one whose cost counts
+        size = 1 if type(item) is dict or isinstance(item, Ended | Failed) else max(length(item), 1)
         with self._changed:
             # a batch larger than the whole queue may enter an empty one
             while not self._closed and self._held[stream] and self._held[stream] + size > self._limit \
                     and not isinstance(item, Ended | Failed):
+                self._writers += 1
                 self._changed.wait()
+                self._writers -= 1
             if self._closed:
                 raise ClosedInboxError(stream)
             self._queues[stream].append(item)
             self._held[stream] += size
-            self._changed.notify_all()
+            if self._reading:
+                self._changed.notify_all()
 
     def take(self, timeout: float | None = None) -> tuple[str, Message] | None:
         """The next item of any stream, in turn; None when the time is over or the inbox was closed."""
         with self._changed:
+            self._reading = True
             self._changed.wait_for(lambda: self._closed or any(self._queues.values()), timeout)
+            self._reading = False
             if self._closed:
                 return None
             for _ in range(len(self._turn)):
@@ -73,7 +81,8 @@ class Inbox:
                 self._turn.rotate(-1)
                 if self._queues[stream]:
                     message = self._next(stream)
-                    self._changed.notify_all()
+                    if self._writers:
+                        self._changed.notify_all()
                     return stream, message
             return None
 
@@ -84,10 +93,8 @@ class Inbox:
             self._held[stream] -= 1 if isinstance(first, Ended | Failed) else max(length(first), 1)
             return first
         rows: list[Mapping[str, Any]] = [first]
-        while queue and len(rows) < self._batch and isinstance(queue[0], Mapping):
-            row = queue.popleft()
-            assert isinstance(row, Mapping)
-            rows.append(row)
+        while queue and len(rows) < self._batch and (type(queue[0]) is dict or isinstance(queue[0], Mapping)):
+            rows.append(queue.popleft())  # type: ignore[arg-type]
         self._held[stream] -= len(rows)
         return rows
 

@@ -47,6 +47,9 @@ def length(item: AnyItem) -> int:
 def skip(items: Iterable[AnyItem], done: Position, name: str) -> Iterator[AnyItem]:
     """What comes after a position."""
     rows, promises = done.rows, done.punctuation
+    if not rows and not promises:
+        yield from items
+        return
     for item in items:
         if isinstance(item, Punctuation):
             if promises == 0:
