@@ -94,6 +94,15 @@ def test_with_statistics_every_candidate_has_an_estimate_and_the_fastest_is_take
     assert chosen.reason.startswith("least time: ")
 
 
+def test_the_usual_kernel_is_left_only_for_one_that_is_clearly_faster() -> None:
+    for groups in (10, 1_000, 100_000):
+        for slide in (1_000, 1_000_000, 60_000_000):
+            chosen = choose(request(SlidingWindow(60_000_000, slide)), Statistics(0.005, groups=groups))
+            times = {e.kernel: e.seconds for e in chosen.estimates if e.seconds is not None}
+            assert times[chosen.kernel] <= 2 * min(times.values())
+            assert chosen.kernel == "panes" or 2 * times[chosen.kernel] <= times["panes"]
+
+
 def test_the_choice_is_panes_where_windows_overlap_and_rows_are_many() -> None:
     assert choose(request(SlidingWindow(60_000_000, 1_000_000)), Statistics(0.05, groups=1000)).kernel == "panes"
 

@@ -31,13 +31,13 @@ CONSTANTS: dict[str, dict[str, Constants]] = {
         "panes": Constants(row=29.84, merged=28.21, result=53.63, batch=2.817e+05),
         "wid": Constants(row=186.8, merged=88.57, result=215.6, batch=2.392e+06),
         "adaptive": Constants(row=171.7, copy=3.74, filled=199.9, merged=247, result=190.9, batch=4.708e+06),
-        "buffering": Constants(row=91.92, copy=13.51, result=186.6, batch=1.809e+06),
+        "buffering": Constants(row=84.96, filled=7.836, merged=3.018, result=146.5, batch=1.144e+06),
         "two-level": Constants(row=54.43, filled=801.6, merged=244.3, result=164.6, batch=5.562e+06),
     },
     "holistic": {
         "wid": Constants(row=112.6, copy=87.84, merged=409, batch=3.063e+06),
         "adaptive": Constants(row=391.1, copy=129.3, filled=143.1, merged=129.1, result=187.1, batch=5.487e+06),
-        "buffering": Constants(copy=173, result=126.5, batch=1.34e+06),
+        "buffering": Constants(row=3.075, copy=92.41, filled=2.085, merged=10.99, result=120.7, batch=1.098e+06),
         "two-level": Constants(row=70.44, copy=142.9, filled=1462, merged=73.04, batch=6.659e+06),
     },
 }

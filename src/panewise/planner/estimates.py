@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil, exp, gcd
+from math import ceil, exp, gcd, log2
 
 import pyarrow as pa
 
@@ -203,7 +203,10 @@ def _ranges_held(work: Workload) -> float:
 
 
 def _buffer_steps(work: Workload) -> dict[str, float]:
-    return _common(work) | {"copy": cost.unpaned(1, T=work.T)}
+    """Li 6.3; sorting rows into groups costs more the more groups there are, and every promise scans the buffer."""
+    common = _common(work)
+    return common | {"copy": cost.unpaned(1, T=work.T), "merged": work.T * log2(1 + work.groups_per_window),
+                     "filled": work.T * common["batch"]}
 
 
 def _rows_held(work: Workload) -> float:
