@@ -55,4 +55,5 @@ class Chunk:
                                   for name in ("rows", "arrivals", "bounds"))
         table = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
         values = [chunk.values for chunk in chunks if chunk.values is not None]
-        return cls(table, streams, rows, arrivals, bounds, np.concatenate(values) if len(values) == len(chunks) else None)
+        known = np.concatenate(values) if len(values) == len(chunks) else None
+        return cls(table, streams, rows, arrivals, bounds, known)
