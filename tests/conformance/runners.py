@@ -16,6 +16,7 @@ from panewise.engines.embedded import EmbeddedQuery
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import translate
 from panewise.engines.spark.sources import read_batch, read_stream
+from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.files.writer import jsonable
 from panewise.progress.punctuation import Punctuation
 
@@ -99,4 +100,4 @@ def spark_streaming(case: Case, *, spark: SparkSession, folder: Path, batch_rows
 
 def _rows(frame: DataFrame) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
-    return [{k: v for k, v in row.items() if k != "late"} for row in rows if row.get("late") is None]
+    return [{k: v for k, v in row.items() if k != LATE_COLUMN} for row in rows if row.get(LATE_COLUMN) is None]

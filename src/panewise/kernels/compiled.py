@@ -166,24 +166,46 @@ def fold_int_min(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) 
 
 @compiled
 def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
-    """The larger; NaN is the largest of all, noted in ``seen`` as the other level."""
+    """The larger; NaN is the largest of all, noted in ``seen`` as the other level.
+
+    Most values change nothing, so that one cell is read and none is written.
+    """
     for i in range(len(slots)):
         at, value = slots[i], values[i]
         if value > best[at]:
             best[at] = value + 0.0
-        noted = 3 - level if np.isnan(value) else level
-        seen[at] = max(seen[at], noted)
+            seen[at] = max(seen[at], level)
+        elif not value <= best[at]:  # NaN
+            seen[at] = max(seen[at], 3 - level)
+        elif seen[at] == 0:  # the identity itself
+            seen[at] = level
 
 
 @compiled
 def fold_float_min(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
-    """The smaller; NaN is the largest of all, noted in ``seen`` as the other level."""
+    """The smaller; NaN is the largest of all, noted in ``seen`` as the other level.
+
+    Most values change nothing, so that one cell is read and none is written.
+    """
     for i in range(len(slots)):
         at, value = slots[i], values[i]
         if value < best[at]:
             best[at] = value + 0.0
-        noted = 3 - level if np.isnan(value) else level
-        seen[at] = max(seen[at], noted)
+            seen[at] = max(seen[at], level)
+        elif not value >= best[at]:  # NaN
+            seen[at] = max(seen[at], 3 - level)
+        elif seen[at] == 0:  # the identity itself
+            seen[at] = level
+
+
+@compiled
+def clear_rows(ints: Any, floats: Any, int_initial: Ints, float_initial: Floats, rows: Ints) -> None:
+    """Rows as if nothing had come."""
+    for j in range(len(rows)):
+        for c in range(len(int_initial)):
+            ints[c, rows[j], :] = int_initial[c]
+        for c in range(len(float_initial)):
+            floats[c, rows[j], :] = float_initial[c]
 
 
 # -- panes into windows --------------------------------------------------------------------------------------------

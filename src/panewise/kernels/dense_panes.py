@@ -251,27 +251,26 @@ class DensePanes:
     def _release(self, head: int) -> None:
         """Rows of panes that no open window reaches, back to the free list."""
         if head:
-            self._recycle(np.arange(head))
+            self._recycle(self.panes[:head], self.rows[:head])
+            self.panes, self.rows = self.panes[head:], self.rows[head:]
             self.state[1:] -= head
 
-    def _recycle(self, places: Codes) -> None:
-        rows = self.rows[places]
-        for c, value in enumerate(self._int_initial):
-            self.ints[c, rows] = value
-        for c, number in enumerate(self._float_initial):
-            self.floats[c, rows] = number
-        self._row_of[self.panes[places] - self._first_pane] = -1
+    def _recycle(self, panes: Ordinals, rows: Codes) -> None:
+        compiled.clear_rows(self.ints, self.floats, self._int_initial, self._float_initial, rows)
+        self._row_of[panes - self._first_pane] = -1
         count = int(self._free_count[0])
         self._free[count : count + len(rows)] = rows
         self._free_count[0] = count + len(rows)
-        self.panes, self.rows = np.delete(self.panes, places), np.delete(self.rows, places)
 
     def forget_closed(self) -> None:
         """Panes whose groups all were closed one by one: nothing will ask for them."""
         tail = int(self.state[3])
         ends = (self.panes[tail:] + self.per_window) // self.per_slide
         live = (self.ints[0, self.rows[tail:]] > 0) & (self.closed[None, :] < ends[:, None])
-        self._recycle(tail + np.flatnonzero(~live.any(axis=1)))
+        keep = np.ones(len(self.panes), np.bool_)
+        keep[tail:] = live.any(axis=1)
+        self._recycle(self.panes[~keep], self.rows[~keep])
+        self.panes, self.rows = self.panes[keep], self.rows[keep]
 
     # -- the same state as ranges of window ids
 

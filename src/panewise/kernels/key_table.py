@@ -68,6 +68,11 @@ class KeyColumn(ABC):
     def __init__(self, data_type: pa.DataType) -> None:
         self.type = data_type
 
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many different values there were."""
+
     @abstractmethod
     def codes(self, column: pa.Array) -> Codes:
         """The code of every row's value."""
@@ -84,6 +89,11 @@ class IntegerKeys(KeyColumn):
         super().__init__(data_type)
         self._integers = IntegerCodes()
         self._null = -1
+
+    @property
+    def count(self) -> int:
+        """Integers, and null."""
+        return self._integers.count + (self._null >= 0)
 
     def codes(self, column: pa.Array) -> Codes:
         """By the hash table; nulls aside."""
@@ -144,6 +154,11 @@ class ValueKeys(KeyColumn):
         self._known: list[Any] = []
         self._array: pa.Array | None = None
 
+    @property
+    def count(self) -> int:
+        """All values."""
+        return len(self._known)
+
     def codes(self, column: pa.Array) -> Codes:
         """By the batch's own dictionary."""
         if pa.types.is_nested(self.type):
@@ -194,8 +209,7 @@ class KeyTable:
         codes = self._columns[0].codes(_flat(keys.column(0)))
         for i, (column, pairs) in enumerate(zip(self._columns[1:], self._pairs, strict=True), start=1):
             codes = pairs.codes((codes << 32) | column.codes(_flat(keys.column(i))))
-        if len(codes):
-            self._seen = max(self._seen, int(codes.max()) + 1)
+        self._seen = self._pairs[-1].count if self._pairs else self._columns[0].count
         return codes
 
     def columns(self, codes: Codes) -> list[pa.Array]:

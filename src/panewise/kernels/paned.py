@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.compiled_form import CompiledForm, compiled_form
+from panewise.aggregates.sums import Avg
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.partials import BoundAggregate
@@ -25,7 +26,7 @@ from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
-    from panewise.kernels.dense_panes import DensePanes, Found
+    from panewise.kernels.dense_panes import DensePanes, Found, Numbers
     from panewise.kernels.key_table import KeyTable
 
 FEW_KEYS = 1 << 14
@@ -150,11 +151,9 @@ class PanedKernel(WindowKernel):
     def _table(self, found: Found) -> pa.Table:
         columns = [pa.array(found.wids), *self._numbers.columns(found.groups)]
         at = 0
-        for aggregate in self.aggregates:
-            width = len(aggregate.state_schema)
-            states = [pa.array(state) for state in found.states[at : at + width]]
-            columns.append(aggregate.function.finish_all(states, aggregate.inputs))
-            at += width
+        for aggregate, form in zip(self.aggregates, self._forms or (), strict=True):
+            columns.append(finished(aggregate, form, found.states[at : at + len(form.columns)]))
+            at += len(form.columns)
         return pa.Table.from_arrays(columns, schema=self.result_schema)
 
     def _tidy(self) -> None:
@@ -283,6 +282,20 @@ def forms_of(aggregates: Sequence[BoundAggregate]) -> list[CompiledForm] | None:
     """The compiled forms of all aggregates, or None when one has none."""
     forms = [compiled_form(a.function, a.inputs) for a in aggregates]
     return None if None in forms else [form for form in forms if form is not None]
+
+
+def finished(aggregate: BoundAggregate, form: CompiledForm, states: Sequence[Numbers]) -> pa.Array:
+    """The results of states in arrays; what has neither nulls nor NaN, as most has, without a detour."""
+    if form.fold in ("rows", "count"):
+        return pa.array(states[0])
+    if form.fold == "float sum" and states[0].all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = states[1] + states[2]
+            return pa.array(total / states[0] if isinstance(aggregate.function, Avg) else total)
+    if form.fold in ("float min", "float max") and (states[0] == form.level).all() and \
+            aggregate.result_field.type == pa.float64():
+        return pa.array(states[1])
+    return aggregate.function.finish_all([pa.array(state) for state in states], aggregate.inputs)
 
 
 def _decoded(column: pa.ChunkedArray, data_type: pa.DataType) -> pa.ChunkedArray:

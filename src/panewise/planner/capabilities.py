@@ -94,7 +94,7 @@ _BY_POSITION = frozenset({"row", "partitioned row", "count", "partitioned count"
 _ABOVE = frozenset({n.Project, n.Filter})
 
 ENGINES: dict[str, Capability] = {
-    "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | {"predicate"}, _ABOVE),
+    "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),
     "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),
     "oracle": Capability("oracle"),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +26,7 @@ from panewise.progress.late import LatePolicy, decide
 from panewise.progress.patterns import Pattern
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED
-from panewise.windows.base import WindowSpec
-from panewise.windows.sliding import SlidingWindow
+from panewise.windows.extents import extents
 
 ATTRIBUTE = "<window>"
 """What the kernel calls the windowing attribute: a key may have the attribute's own name."""
@@ -196,14 +194,3 @@ class WindowStage:
     def finished(self) -> bool:
         """Whether nothing more can come."""
         return self.watermark == FINISHED
-
-
-def extents(spec: WindowSpec, wids: Ordinals) -> tuple[Ordinals, Ordinals]:
-    """Start and end of many windows."""
-    if isinstance(spec, SlidingWindow):
-        end = spec.origin + (wids + 1) * spec.slide - spec.lag
-        return end - spec.range, end
-    distinct, code = np.unique(wids, return_inverse=True)
-    found: Sequence[tuple[int | None, int | None]] = [(i.start, i.end) for i in map(spec.extent, distinct.tolist())]
-    pairs = np.array(found, np.int64).reshape(-1, 2)
-    return pairs[code, 0], pairs[code, 1]

@@ -198,7 +198,7 @@ class EmbeddedQuery:
                 self._nothing = self._changes(nothing) if self._emitter is not None else \
                     self._above(self._stage.present(nothing))
             return self._nothing
-        return self._above(self._stage.present(pa.concat_tables(parts)))
+        return self._above(self._stage.present(parts[0] if len(parts) == 1 else pa.concat_tables(parts)))
 
     def _changes(self, results: pa.Table) -> pa.Table:
         """Early results: what stands over the aggregate is applied to what comes and to what goes alike."""

@@ -16,6 +16,8 @@ from panewise.engines.spark.fragment import ORDINAL, Fragment
 from panewise.engines.spark.kernel_batch import kernel_batch
 from panewise.engines.spark.paired import floor_division
 from panewise.engines.spark.relation import quoted
+from panewise.engines.spark.row_batch import row_batch, shared_columns
+from panewise.engines.spark.row_kernel import RowKernel
 from panewise.engines.spark.sql_aggregates import SqlAggregate, sql_aggregates
 from panewise.engines.spark.sql_roll_up import roll_up
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
@@ -27,6 +29,8 @@ PANE = "__pw_pane"
 
 def batch(fragment: Fragment, late: LatePolicy = LatePolicy.DROP) -> DataFrame:
     """The results of a fragment over bounded DataFrames."""
+    if not fragment.paned or (ROW_BOUND in fragment.rows.columns and late in (LatePolicy.GENEROUS, LatePolicy.SIDE)):
+        return fragment.finished(row_batch(fragment, late))
     rows = in_time(fragment, fragment.rows, late)
     aggregates = sql_aggregates(fragment)
     if aggregates is not None:
@@ -36,6 +40,9 @@ def batch(fragment: Fragment, late: LatePolicy = LatePolicy.DROP) -> DataFrame:
 
 def batch_strategy(fragment: Fragment) -> str:
     """Which strategy ``batch`` takes, and why."""
+    if not fragment.paned:
+        where = "by group" if shared_columns(fragment) else "in one task, because its windows are of the whole stream"
+        return f"{RowKernel.of(fragment, LatePolicy.DROP).kernel().name} kernel over sorted rows, {where}"
     if sql_aggregates(fragment) is None:
         return "kernels in Python workers, because an aggregate has no partial form in Spark SQL"
     if fragment.scheme.per_window <= fragment.scheme.per_slide:

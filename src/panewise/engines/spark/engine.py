@@ -12,6 +12,7 @@ from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.relation import data_columns
+from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.types import arrow_type
@@ -79,12 +80,14 @@ def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
     fragment = take_apart(plan, inputs)
-    lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)]
+    lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)] if fragment.paned else []
     if fragment.below.isStreaming:
-        count = (shards or default_shards(fragment.below)) if fragment.keys else 1
-        why = "one, because there is no GROUP BY" if not fragment.keys else f"{count}, by hash of the group"
-        lines += ["strategy: pane partials per micro-batch (stateless), kernel host per shard (stateful)",
-                  f"shards: {why}"]
+        together = fragment.keys if fragment.paned else shared_columns(fragment)
+        count = shards or default_shards(fragment.below)
+        alone = "windows are of the whole stream" if fragment.keys else "there is no GROUP BY"
+        why = f"{count}, by hash of the group" if together else f"one, because {alone}"
+        how = "pane partials" if fragment.paned else "rows"
+        lines += [f"strategy: {how} per micro-batch (stateless), kernel host per shard (stateful)", f"shards: {why}"]
     else:
         lines.append(f"strategy: {batch_strategy(fragment)}")
     return "\n".join(lines)

@@ -15,8 +15,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from panewise.aggregates.registry import resolve
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.relation import (
@@ -32,9 +34,14 @@ from panewise.engines.spark.relation import (
 from panewise.engines.spark.types import arrow_type, spark_type
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN
 from panewise.plan.nodes import AggregateCall, Filter, Node, Project, WindowAggregate, WindowClause
+from panewise.windows.base import Clock, WindowSpec
+from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
+from panewise.windows.tuple_slide import TupleSlideWindow
 
 ORDINAL = "__pw_ordinal"
+START, END = "__pw_start", "__pw_end"
+"""Where a window starts and ends, in results of kinds whose ends SQL does not compute."""
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
@@ -58,11 +65,36 @@ class Fragment:
         return self.node.window
 
     @property
-    def window(self) -> SlidingWindow:
-        """The specification; only these run here."""
+    def spec(self) -> WindowSpec:
+        """The specification, whatever its kind; its predicate, if any, is a filter of ``below`` already."""
         spec = self.node.window.spec
-        assert isinstance(spec, SlidingWindow)
+        while isinstance(spec, PredicateWindow):
+            spec = spec.spec
         return spec
+
+    @property
+    def by_position(self) -> bool:
+        """Whether the window is over arrival positions."""
+        return self.clause.attribute in ROW_NUM_NAMES
+
+    @property
+    def paned(self) -> bool:
+        """Whether windows can be put together from panes of values: sliding windows over a column."""
+        return isinstance(self.spec, SlidingWindow) and self.spec.clock is Clock.TIME and not self.by_position
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the answer depends on the order in which rows arrived."""
+        counts = self.spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
+        by_arrival = isinstance(self.spec, TupleSlideWindow) and self.spec.every > 1
+        functions = (resolve(c.function, c.parameters, c.distinct) for c in self.aggregates)
+        return self.by_position or counts or by_arrival or any(f.needs_order for f in functions)
+
+    @property
+    def window(self) -> SlidingWindow:
+        """The specification of a window made of panes."""
+        assert isinstance(self.spec, SlidingWindow)
+        return self.spec
 
     @property
     def scheme(self) -> PaneScheme:
@@ -79,6 +111,17 @@ class Fragment:
         """The internal names of the key columns."""
         return [f"__pw_k{i}" for i in range(len(self.node.keys))]
 
+    @property
+    def partition(self) -> list[str]:
+        """The internal names of the PARTITION BY columns: keys where they are, else columns of their own."""
+        found = {k.scalar.column_name: name for name, k in zip(self.keys, self.node.keys, strict=True)}
+        return [found.get(c) or f"__pw_p{i}" for i, c in enumerate(self.clause.partition)]
+
+    @property
+    def groups(self) -> list[str]:
+        """All columns that tell groups apart: the keys, then the partition columns that are no keys."""
+        return list(dict.fromkeys([*self.keys, *self.partition]))
+
     def arguments(self, index: int) -> list[str]:
         """The internal names of one aggregate's argument columns."""
         return [f"__pw_a{index}_{j}" for j in range(len(self.aggregates[index].arguments))]
@@ -86,7 +129,7 @@ class Fragment:
     @property
     def bounds_type(self) -> T.DataType:
         """The type of a window's start and end."""
-        if self.clause.ordinal is OrdinalKind.INTEGER:
+        if self.clause.ordinal in (OrdinalKind.INTEGER, OrdinalKind.ROWS):
             return T.LongType()
         return field_of(self.below, self.clause.attribute).dataType
 
@@ -100,6 +143,9 @@ class Fragment:
         columns = [self.ordinal.alias(ORDINAL)]
         for name, key in zip(self.keys, self.node.keys, strict=True):
             columns.append(scalar_column(key.scalar).alias(name))
+        for name, column in zip(self.partition, self.clause.partition, strict=True):
+            if name not in self.keys:
+                columns.append(quoted(column).alias(name))
         for i, call in enumerate(self.aggregates):
             for name, argument in zip(self.arguments(i), call.arguments, strict=True):
                 columns.append(scalar_column(argument).alias(name))
@@ -109,6 +155,8 @@ class Fragment:
     def ordinal(self) -> Column:
         """The windowing attribute as a bigint; a null fails the query with a message, except on punctuation rows."""
         attribute = self.clause.attribute
+        if self.by_position:  # kernels number the rows they count
+            return F.lit(0).cast("bigint")
         problem = F.lit(f"{attribute!r} is null in a row; every row needs a value of the windowing attribute")
         missing = quoted(attribute).isNull()
         if CONTROL in self.below.columns:
@@ -121,16 +169,23 @@ class Fragment:
         """The keys in Arrow types."""
         return pa.schema([pa.field(name, arrow_type(self.rows.schema[name].dataType)) for name in self.keys])
 
+    @cached_property
+    def group_schema(self) -> pa.Schema:
+        """The columns of ``groups`` in Arrow types."""
+        return pa.schema([pa.field(name, arrow_type(self.rows.schema[name].dataType)) for name in self.groups])
+
     def argument_types(self, index: int) -> tuple[pa.DataType, ...]:
         """Arrow types of one aggregate's arguments."""
         return tuple(arrow_type(self.rows.schema[name].dataType) for name in self.arguments(index))
 
     def windowed(self, rows: DataFrame, wid: Column, results: Mapping[str, Column]) -> DataFrame:
         """Result rows with their public columns: keys, window, aggregates; then what the plan has above."""
-        start, end = window_bounds(self.window, wid)
-        bounds = F.struct(self._value(start).alias("start"), self._value(end).alias("end"))
+        window = wid
+        if self.clause.has_time_range:
+            start, end = window_bounds(self.window, wid) if self.paned else (quoted(START), quoted(END))
+            window = F.struct(self._value(start).alias("start"), self._value(end).alias("end"))
         keys = [quoted(i).alias(k.name) for i, k in zip(self.keys, self.node.keys, strict=True)]
-        return rows.select(*keys, bounds.alias(self.node.window_column),
+        return rows.select(*keys, window.alias(self.node.window_column),
                            *(results[a.name].alias(a.name) for a in self.aggregates), *_late(rows))
 
     def finished(self, results: DataFrame) -> DataFrame:
@@ -170,7 +225,6 @@ def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
     if not isinstance(node, WindowAggregate):
         raise UnsupportedError(f"the Spark engine runs window aggregates, {type(node).__name__} does not run on it "
                                "yet: use `--engine oracle` or `--engine embedded`")
-    _check_window(node.window)
     for below in node.input.walk():
         if not isinstance(below, STATELESS):
             raise UnsupportedError(f"{type(below).__name__} below a window aggregate does not run on Spark yet: "
@@ -180,22 +234,10 @@ def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
         frame = filtered(frame, node.window.predicate)
     wanted = {c for k in node.keys for c in k.scalar.columns}
     wanted |= {c for a in node.aggregates for s in a.arguments for c in s.columns}
-    require(frame, wanted)
-    _check_attribute(frame, node.window)
+    require(frame, wanted | set(node.window.partition))
+    if node.window.attribute not in ROW_NUM_NAMES:
+        _check_attribute(frame, node.window)
     return Fragment(node, tuple(above), frame)
-
-
-def _check_window(clause: WindowClause) -> None:
-    spec = clause.spec
-    if not isinstance(spec, SlidingWindow) or spec.kind not in {"sliding", "tumbling"}:
-        raise UnsupportedError(f"{spec.kind} windows do not run on Spark yet: "
-                               "use `--engine oracle` or `--engine embedded`")
-    if clause.ordinal is OrdinalKind.ROWS:
-        raise UnsupportedError("windows over row positions do not run on Spark yet, because its parallel reads lose "
-                               "the order of arrival: use `--engine oracle` or `--engine embedded`")
-    if clause.partition:
-        raise UnsupportedError("a window per partition does not run on Spark yet: "
-                               "use `--engine oracle` or `--engine embedded`")
 
 
 def _check_attribute(frame: DataFrame, clause: WindowClause) -> None:
@@ -204,6 +246,7 @@ def _check_attribute(frame: DataFrame, clause: WindowClause) -> None:
         OrdinalKind.TIMESTAMP: isinstance(field.dataType, T.TimestampType | T.TimestampNTZType),
         OrdinalKind.DATE: isinstance(field.dataType, T.DateType),
         OrdinalKind.INTEGER: isinstance(field.dataType, _INTEGERS),
+        OrdinalKind.ROWS: isinstance(field.dataType, _INTEGERS),
     }[clause.ordinal]
     if not fits:
         found = field.dataType.simpleString()

@@ -6,7 +6,7 @@ Every chunk of panes is kept under its own key, so a micro-batch writes only wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -14,23 +14,25 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from panewise.engines.spark.partial_stage import control_of
-from panewise.engines.spark.shard import Shard, ShardConfig
+from panewise.engines.spark.row_shard import RowShardConfig
+from panewise.engines.spark.shard import ShardConfig
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.kernels.state_file import table_bytes, table_from_bytes
 from panewise.progress.late import LatePolicy
 
+HostConfig: TypeAlias = ShardConfig | RowShardConfig
 RESULT_DDL = "payload binary, late_rows bigint"
 
 
-def hosted(messages: DataFrame, config: ShardConfig) -> DataFrame:
+def hosted(messages: DataFrame, config: HostConfig) -> DataFrame:
     """Run the shards over a stream of messages."""
     return messages.groupBy("shard").transformWithStateInPandas(KernelHost(config), RESULT_DDL, "append", "none")
 
 
 class KernelHost(StatefulProcessor):
-    """Calls a :class:`Shard` once per micro-batch and shard; rows in and out are Arrow tables as bytes."""
+    """Calls a shard once per micro-batch and shard; rows in and out are Arrow tables as bytes."""
 
-    def __init__(self, config: ShardConfig) -> None:
+    def __init__(self, config: HostConfig) -> None:
         self.config = config
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -45,12 +47,12 @@ class KernelHost(StatefulProcessor):
         news = [control_of(c) for c in messages["control"] if c is not None]
         saved = self.progress.get()
         before = saved[0] if saved is not None else None
-        shard = Shard(self.config, _SparkStore(self.chunks), before)
+        shard = self.config.shard(_SparkStore(self.chunks), before)
         late_before = shard.late
         results = shard.step(partials, news)
         if (after := shard.saved()) != before:
             self.progress.update((after,))
-        late_rows = [row for said in news for row in said.get("late_rows", [])]
+        late_rows = [row for said in news for row in said.get("late_rows", [])] + shard.late_texts
         payload, late = _payload(self.config, results, late_rows), shard.late - late_before
         if payload is not None or late:
             yield pd.DataFrame({"payload": [payload], "late_rows": [late]})
@@ -59,7 +61,7 @@ class KernelHost(StatefulProcessor):
         """Nothing is held between micro-batches."""
 
 
-def _payload(config: ShardConfig, results: pa.Table, late_rows: list[str]) -> bytes | None:
+def _payload(config: HostConfig, results: pa.Table, late_rows: list[str]) -> bytes | None:
     if config.late is LatePolicy.SIDE:
         results = results.append_column(LATE_COLUMN, pa.nulls(results.num_rows, pa.string()))
         if late_rows:

@@ -45,6 +45,8 @@ def origins(fragment: Fragment) -> list[Origin]:
     node = fragment.node
     wanted = [(ORDINAL, Scalar.column(fragment.clause.attribute))]
     wanted += [(name, key.scalar) for name, key in zip(fragment.keys, node.keys, strict=True)]
+    wanted += [(name, Scalar.column(column)) for name, column in
+               zip(fragment.partition, fragment.clause.partition, strict=True) if name not in fragment.keys]
     return list(_trace(node.input, [(n, s.column_name) for n, s in wanted], SINGLE, fragment.clause.ordinal))
 
 

@@ -63,7 +63,7 @@ class PartialStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task."""
-        work = _Task(self)
+        work = _Task(self, Heard(self.origins, self.highest))
         for batch in batches:
             work.take(pa.Table.from_batches([batch]))
         yield from work.messages().to_batches()
@@ -75,37 +75,64 @@ class PartialStage:
 
 
 @dataclass
-class _Task:
-    stage: PartialStage
-    partials: list[pa.Table] = field(default_factory=list)
-    pending: int = 0
+class Heard:
+    """What one task hears of progress: punctuation among its rows, and the largest values where bounds follow them."""
+
+    origins: tuple[Origin, ...]
+    follows: bool
     promises: list[list[Any]] = field(default_factory=list)
     highest: dict[str, int] = field(default_factory=dict)
-    late: int = 0
-    late_rows: list[str] = field(default_factory=list)
 
-    def take(self, table: pa.Table) -> None:
+    def listen(self, table: pa.Table) -> pa.Table:
+        """Take in a batch; its data rows."""
         if CONTROL in table.column_names:
             is_control = pc.is_valid(table.column(CONTROL))
             if pc.any(is_control).as_py():
                 self._learn(table.filter(is_control))
                 table = table.filter(pc.invert(is_control))
-        if table.num_rows:
-            self._aggregate(table)
+        if self.follows and table.num_rows:
+            self._note_highest(table, table.column(ORDINAL).to_numpy())
+        return table
+
+    def news(self) -> dict[str, Any]:
+        """For the shards."""
+        return {"promises": self.promises, "highest": self.highest}
 
     def _learn(self, rows: pa.Table) -> None:
-        tags = _tags(rows)
-        origins = {o.tag: o for o in self.stage.origins}
-        for tag, text in zip(tags, rows.column(CONTROL).to_pylist(), strict=True):
+        origins = {o.tag: o for o in self.origins}
+        for tag, text in zip(_tags(rows), rows.column(CONTROL).to_pylist(), strict=True):
             for promise in origins[tag].read(json.loads(text)):
                 patterns = {a: pattern_to_state(p) for a, p in promise.patterns}
                 self.promises.append([tag, patterns])
 
+    def _note_highest(self, table: pa.Table, values: Ordinals) -> None:
+        bounds = values
+        if PROGRESS_COLUMN in table.column_names:
+            bounds = pc.fill_null(table.column(PROGRESS_COLUMN), NO_BOUND).to_numpy()
+        tags = np.array(_tags(table)) if INPUT in table.column_names else None
+        for origin in self.origins:
+            mine = bounds if tags is None else bounds[tags == origin.tag]
+            if len(mine):
+                self.highest[origin.tag] = max(self.highest.get(origin.tag, NO_BOUND), int(mine.max()))
+
+
+@dataclass
+class _Task:
+    stage: PartialStage
+    heard: Heard
+    partials: list[pa.Table] = field(default_factory=list)
+    pending: int = 0
+    late: int = 0
+    late_rows: list[str] = field(default_factory=list)
+
+    def take(self, table: pa.Table) -> None:
+        table = self.heard.listen(table)
+        if table.num_rows:
+            self._aggregate(table)
+
     def _aggregate(self, table: pa.Table) -> None:
         stage = self.stage
         values: Ordinals = table.column(ORDINAL).to_numpy()
-        if stage.highest:
-            self._note_highest(table, values)
         first, end = stage.scheme.window.wids_of(values)
         counts_from = np.full(len(values), NO_BOUND, np.int64)
         counted = first < end
@@ -131,16 +158,6 @@ class _Task:
         if self.pending > COMPACT_ROWS and len(self.partials) > 1:
             self._compact()
 
-    def _note_highest(self, table: pa.Table, values: Ordinals) -> None:
-        bounds = values
-        if PROGRESS_COLUMN in table.column_names:
-            bounds = pc.fill_null(table.column(PROGRESS_COLUMN), NO_BOUND).to_numpy()
-        tags = np.array(_tags(table)) if INPUT in table.column_names else None
-        for origin in self.stage.origins:
-            mine = bounds if tags is None else bounds[tags == origin.tag]
-            if len(mine):
-                self.highest[origin.tag] = max(self.highest.get(origin.tag, NO_BOUND), int(mine.max()))
-
     def _compact(self) -> pa.Table:
         names = [*self.stage.partial_keys, SHARD]
         whole = combine_partials(pa.concat_tables(self.partials), names, self.stage.aggregates, id_name=PANE_ID)
@@ -148,7 +165,7 @@ class _Task:
         return whole
 
     def messages(self) -> pa.Table:
-        part = _partition_number()
+        part = partition_number()
         rows: list[dict[str, Any]] = []
         if self.partials:
             whole = self._compact()
@@ -157,7 +174,7 @@ class _Task:
             for shard in np.unique(shards).tolist():
                 mine = whole.filter(pa.array(shards == shard)).combine_chunks()
                 rows.append({"shard": shard, "part": part, "payload": table_bytes(mine)})
-        news = {"promises": self.promises, "highest": self.highest}
+        news = self.heard.news()
         for number, shard in enumerate(self.stage.shards):
             own: dict[str, Any] = dict(news)
             if number == 0 and self.late:  # counted once
@@ -184,7 +201,8 @@ def flat(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def _partition_number() -> int:
+def partition_number() -> int:
+    """Which task this is."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from panewise.core.errors import ProgressError, SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.relation import quoted
-from panewise.engines.spark.wire import CONTROL, LATE_COLUMN
+from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, POSITION
 from panewise.progress.generators import SourceSupplied
 from panewise.progress.lateness import ColumnSupplied, TimeLate
 from panewise.progress.policy import parse_progress
@@ -63,6 +63,20 @@ def punctuated(frame: DataFrame, column: str = "punctuation") -> DataFrame:
     elif not isinstance(data_type, T.StringType):
         raise SchemaError(f"punctuation column {column!r} is {data_type.simpleString()}: use JSON text or a struct")
     return frame.withColumn(CONTROL, text).drop(column)
+
+
+def arrival(frame: DataFrame, column: str) -> DataFrame:
+    """Declare that a column of integers says in which order rows arrived; windows over row positions need it.
+
+    It stays a column of the data. Spark itself keeps no order: a sequence number of the source, a Kafka offset of a
+    single partition or a line number does.
+    """
+    if column not in frame.columns:
+        raise SchemaError(f"no column {column!r} to order arrivals by; there are {', '.join(frame.columns)}")
+    data_type = frame.schema[column].dataType
+    if not isinstance(data_type, T.LongType | T.IntegerType | T.ShortType | T.ByteType):
+        raise SchemaError(f"column {column!r} is {data_type.simpleString()}, and arrivals are counted in integers")
+    return frame.withColumn(POSITION, quoted(column).cast("bigint"))
 
 
 def split_late(output: DataFrame) -> tuple[DataFrame, DataFrame]:

@@ -8,7 +8,6 @@ promised; so where the input is cut into micro-batches changes nothing.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,20 +16,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, LateRowError
+from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.engines.spark.calls import ROWS
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.partial_stage import COUNTS_FROM
+from panewise.engines.spark.shard_progress import ShardProgress
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up, window_range
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_schema
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
-from panewise.progress.meld import Meld
-from panewise.progress.notation import pattern_from_state
-from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 KIND = "pane-shard"
@@ -93,6 +90,10 @@ class ShardConfig:
         """Long windows keep several panes in one chunk, so that closing one reads a bounded number of chunks."""
         return max(1, -(-self.scheme.per_window // CHUNKS_PER_WINDOW))
 
+    def shard(self, store: ChunkStore, saved: str | None) -> Shard:
+        """One shard, as it was saved."""
+        return Shard(self, store, saved)
+
     def identity(self) -> dict[str, str]:
         """What must be the same when a query goes on from a checkpoint."""
         return {"window": repr(self.scheme.window), "shards": str(self.shards), "inputs": ", ".join(self.inputs),
@@ -100,21 +101,12 @@ class ShardConfig:
                 "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates)}
 
 
-class Shard:
+class Shard(ShardProgress):
     """One shard during one step."""
 
     def __init__(self, config: ShardConfig, store: ChunkStore, saved: str | None) -> None:
+        super().__init__(config.inputs, config.delay, KIND, config.identity(), saved)
         self.config, self.store = config, store
-        self.meld = Meld(config.inputs, ORDINAL)
-        self.late = 0
-        self.known: set[int] = set()
-        if saved is not None:
-            self._restore(json.loads(saved))
-
-    @property
-    def bounds(self) -> BoundTable:
-        """What is promised to this shard."""
-        return next(iter(self.meld.tables.values())) if len(self.meld.tables) == 1 else self.meld.sent
 
     # -- one step
 
@@ -170,27 +162,8 @@ class Shard:
 
     def _promise(self, news: Iterable[Mapping[str, Any]]) -> int | None:
         """Learn what was promised; the largest bound that is new, or nothing."""
-        highest: dict[str, int] = {}
-        reach: int | None = None
-        promises: list[tuple[str, Punctuation]] = []
-        for said in news:
-            self.late += int(said.get("late", 0))
-            for tag, patterns in said.get("promises", []):
-                found = {a: pattern_from_state(a, p) for a, p in patterns.items()}
-                promises.append((tag, Punctuation.of(found)))
-            for tag, value in said.get("highest", {}).items():
-                highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
-        if self.config.delay is not None:
-            delay = self.config.delay
-            promises += [(tag, Punctuation.below(ORDINAL, value - delay)) for tag, value in highest.items()
-                         if value >= NO_BOUND + delay]
-        for tag, punctuation in promises:
-            moved = (self.meld.tables[tag].advance(punctuation) if len(self.meld.tables) == 1
-                     else bool(self.meld.punctuate(tag, punctuation)))
-            bound = punctuation.closes_below(ORDINAL)
-            if moved and bound is not None:
-                reach = bound if reach is None else max(reach, bound)
-        return reach
+        bounds = [p.closes_below(ORDINAL) for p in self.learn(news)]
+        return max((b for b in bounds if b is not None), default=None)
 
     # -- closing windows
 
@@ -291,19 +264,3 @@ class Shard:
                 table = ordered.slice(start, count).combine_chunks()
                 self.store.put(chunk, encode_state(KIND, VERSION, {}, {"panes": table}))
                 self.known.add(chunk)
-
-    def saved(self) -> str:
-        """The bounds and counters as JSON."""
-        return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity(),
-                           "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known)})
-
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        if state.get("kind") != KIND or state.get("version") != VERSION:
-            raise CheckpointError("the checkpoint was written by another version of panewise: start with a new one")
-        for what, value in self.config.identity().items():
-            if state["identity"].get(what) != value:
-                raise CheckpointError(f"the checkpoint has {what} {state['identity'].get(what)!r}, the query has "
-                                      f"{value!r}: go on with the query it was made with, or start with a new one")
-        self.meld.restore(state["progress"])
-        self.late = int(state["late"])
-        self.known = set(state["chunks"])

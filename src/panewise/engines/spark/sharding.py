@@ -46,11 +46,11 @@ def with_shard(rows: DataFrame, keys: Sequence[str], labels: Sequence[int]) -> D
     """The rows, each with the number of its group's shard."""
     if len(labels) == 1:
         return rows.withColumn(SHARD, F.lit(labels[0]))
-    choice = F.pmod(F.xxhash64(*(_plain_zero(rows, k) for k in keys)), F.lit(len(labels))).cast("int") + F.lit(1)
+    choice = F.pmod(F.xxhash64(*(plain_zero(rows, k) for k in keys)), F.lit(len(labels))).cast("int") + F.lit(1)
     return rows.withColumn(SHARD, F.element_at(F.array(*map(F.lit, labels)), choice))
 
 
-def _plain_zero(rows: DataFrame, key: str) -> Column:
+def plain_zero(rows: DataFrame, key: str) -> Column:
     """-0.0 and 0.0 are one group, so they must be in one shard."""
     fraction = isinstance(rows.schema[key].dataType, T.FloatType | T.DoubleType)
     return quoted(key) + F.lit(0.0) if fraction else quoted(key)

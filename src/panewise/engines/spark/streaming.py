@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.engines.spark.calls import argument_columns, bound_aggregates
 from panewise.engines.spark.fragment import Fragment, as_ordinal, field_of, result_field
-from panewise.engines.spark.host import Unpack, hosted
+from panewise.engines.spark.host import HostConfig, Unpack, hosted
 from panewise.engines.spark.lineage import origins
 from panewise.engines.spark.partial_stage import (
     MESSAGE_DDL,
@@ -27,20 +27,33 @@ from panewise.engines.spark.partial_stage import (
 )
 from panewise.engines.spark.progress import derived
 from panewise.engines.spark.relation import data_columns, quoted
+from panewise.engines.spark.row_batch import shared_columns
+from panewise.engines.spark.row_kernel import RowKernel
+from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
+from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
-from panewise.engines.spark.sharding import shard_labels, with_shard
+from panewise.engines.spark.sharding import plain_zero, shard_labels, with_shard
 from panewise.engines.spark.wire import LATE_COLUMN, POSITION, ROW_BOUND
 from panewise.kernels.panes import WINDOW_ID
 from panewise.progress.late import LatePolicy
 
 LATE_METRIC = "panewise"
 """The observed metric of a streaming query that holds ``late_rows``, the late rows of each micro-batch."""
+BUCKETS = 8
+"""Kernels per shard where windows are put together from rows; each is saved as one piece."""
+NEEDS_STAMPS = ("late rows as an output need rows that carry the bound in force at their arrival: read files with "
+                "panewise.engines.spark.sources.read_stream, or choose another late policy")
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
 def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) -> DataFrame:
     """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
-    config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
+    config: HostConfig
+    stage: PartialStage | RowStage
+    if fragment.paned:
+        config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
+    else:
+        config, stage, rows = prepare_rows(fragment, late=late, progress=progress, shards=shards)
     messages = rows.mapInArrow(stage, MESSAGE_DDL)
     gathered = hosted(messages, config)
     observed = gathered.observe(LATE_METRIC, F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"))
@@ -59,8 +72,7 @@ def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int)
     stamped = ROW_BOUND in rows.columns
     follow = derived(progress, fragment.clause.ordinal)
     if late is LatePolicy.SIDE and not stamped:
-        raise UnsupportedError("late rows as an output need rows that carry the bound in force at their arrival: read "
-                               "files with panewise.engines.spark.sources.read_stream, or choose another late policy")
+        raise UnsupportedError(NEEDS_STAMPS)
     aggregates = tuple(bound_aggregates(fragment))
     if any(a.function.needs_order for a in aggregates) and POSITION not in rows.columns:
         raise UnsupportedError("first and last need the order of arrival, which this DataFrame does not have: read "
@@ -82,6 +94,35 @@ def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int)
         raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
         more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
     return config, stage, with_shard(fragment.rows_with(*more), fragment.keys, labels)
+
+
+def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) \
+        -> tuple[RowShardConfig, RowStage, DataFrame]:
+    """The same for windows that panes do not serve."""
+    follow = derived(progress, fragment.clause.ordinal)
+    kernel = RowKernel.of(fragment, late)
+    stamped = ROW_BOUND in fragment.rows.columns
+    if late is LatePolicy.SIDE and not stamped and not fragment.by_position:
+        raise UnsupportedError(NEEDS_STAMPS)
+    together = shared_columns(fragment)
+    labels = shard_labels(shards if together else 1)
+    buckets = BUCKETS if together else 1
+    inputs = tuple(origins(fragment))
+    config = RowShardConfig(kernel, tuple(o.tag for o in inputs), len(labels), buckets,
+                            follow.delay if follow else None, fragment.clause.attribute, fragment.clause.ordinal)
+    more: list[Column] = []
+    if follow is not None and follow.column is not None:
+        more.append(_progress_column(fragment, follow.column).alias(PROGRESS_COLUMN))
+    if late is LatePolicy.SIDE and stamped:
+        raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
+        more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
+    rows = with_shard(fragment.rows_with(*more), together, labels)
+    chosen = F.pmod(F.xxhash64(F.lit(7), *(plain_zero(rows, c) for c in together)), F.lit(buckets)) if together \
+        else F.lit(0)
+    rows = rows.withColumn(BUCKET, chosen.cast("int"))
+    sides = [c for c in (POSITION, ROW_BOUND, RAW) if c in rows.columns]
+    stage = RowStage(tuple(dict.fromkeys([*kernel.columns, BUCKET, *sides])), labels, inputs, follow is not None)
+    return config, stage, rows
 
 
 def _progress_column(fragment: Fragment, column: str) -> Column:

@@ -1,0 +1,60 @@
+"""The stateless half for windows that panes do not serve: rows on their way to the shard of their group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.engines.spark.lineage import Origin
+from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, Heard, partition_number
+from panewise.engines.spark.sharding import SHARD
+from panewise.kernels.state_file import table_bytes
+
+ROWS_PER_MESSAGE = 100_000
+
+
+@dataclass(frozen=True)
+class RowStage:
+    """Everything a task needs; sent to the workers once per query."""
+
+    columns: tuple[str, ...]
+    shards: tuple[int, ...]
+    origins: tuple[Origin, ...]
+    highest: bool
+    """Whether the bound is derived from the largest value of the micro-batch."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task: rows as messages, at most ``ROWS_PER_MESSAGE`` at a time; then what the task heard of progress."""
+        heard = Heard(self.origins, self.highest)
+        part = partition_number()
+        pending: list[pa.Table] = []
+        waiting = 0
+        for batch in batches:
+            rows = heard.listen(pa.Table.from_batches([batch]))
+            if rows.num_rows:
+                pending.append(rows)
+                waiting += rows.num_rows
+            if waiting >= ROWS_PER_MESSAGE:
+                yield from self._messages(pending, part)
+                pending, waiting = [], 0
+        if pending:
+            yield from self._messages(pending, part)
+        news = heard.news()
+        if any(news.values()):
+            text = json.dumps(news)
+            said = [{"shard": shard, "part": part, "control": text} for shard in self.shards]
+            yield from pa.Table.from_pylist(said, MESSAGE_SCHEMA).to_batches()
+
+    def _messages(self, pending: list[pa.Table], part: int) -> Iterator[pa.RecordBatch]:
+        rows = pa.concat_tables(pending)
+        shards = rows.column(SHARD).to_numpy()
+        wanted = rows.select(self.columns)
+        made = []
+        for shard in np.unique(shards).tolist():
+            mine = wanted.filter(pa.array(shards == shard)).combine_chunks()
+            made.append({"shard": shard, "part": part, "payload": table_bytes(mine)})
+        yield from pa.Table.from_pylist(made, MESSAGE_SCHEMA).to_batches()

@@ -1,0 +1,76 @@
+"""What a shard knows of progress: promises of all inputs, put together, and what must be true of its checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from panewise.core.errors import CheckpointError
+from panewise.engines.spark.fragment import ORDINAL
+from panewise.progress.bounds import BoundTable
+from panewise.progress.meld import Meld
+from panewise.progress.notation import pattern_from_state
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import NO_BOUND
+
+VERSION = 1
+
+
+class ShardProgress:
+    """The bounds in force in one shard, its late rows, and the chunks of state it has."""
+
+    def __init__(self, inputs: Sequence[str], delay: int | None, kind: str, identity: Mapping[str, str],
+                 saved: str | None) -> None:
+        self.meld = Meld(inputs, ORDINAL)
+        self.delay, self.kind, self.identity = delay, kind, dict(identity)
+        self.late = 0
+        self.late_texts: list[str] = []
+        """Late rows of this step that the shard itself found, as JSON."""
+        self.known: set[int] = set()
+        if saved is not None:
+            self._restore(json.loads(saved))
+
+    @property
+    def bounds(self) -> BoundTable:
+        """What is promised to this shard."""
+        return next(iter(self.meld.tables.values())) if len(self.meld.tables) == 1 else self.meld.sent
+
+    def learn(self, news: Iterable[Mapping[str, Any]]) -> list[Punctuation]:
+        """Take in what tasks said in a micro-batch; the promises that say something new."""
+        highest: dict[str, int] = {}
+        promises: list[tuple[str, Punctuation]] = []
+        for said in news:
+            self.late += int(said.get("late", 0))
+            for tag, patterns in said.get("promises", []):
+                found = {a: pattern_from_state(a, p) for a, p in patterns.items()}
+                promises.append((tag, Punctuation.of(found)))
+            for tag, value in said.get("highest", {}).items():
+                highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
+        if self.delay is not None:
+            promises += [(tag, Punctuation.below(ORDINAL, value - self.delay)) for tag, value in highest.items()
+                         if value >= NO_BOUND + self.delay]
+        moved: list[Punctuation] = []
+        for tag, punctuation in promises:
+            if len(self.meld.tables) > 1:
+                moved += self.meld.punctuate(tag, punctuation)
+            elif self.meld.tables[tag].advance(punctuation):
+                moved.append(punctuation)
+        return moved
+
+    def saved(self) -> str:
+        """Bounds and counters as JSON."""
+        return json.dumps({"kind": self.kind, "version": VERSION, "identity": self.identity,
+                           "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known)})
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        if state.get("kind") != self.kind or state.get("version") != VERSION:
+            raise CheckpointError("the checkpoint was written by another kind of query or another version of panewise: "
+                                  "start with a new one")
+        for what, value in self.identity.items():
+            if state["identity"].get(what) != value:
+                raise CheckpointError(f"the checkpoint has {what} {state['identity'].get(what)!r}, the query has "
+                                      f"{value!r}: go on with the query it was made with, or start with a new one")
+        self.meld.restore(state["progress"])
+        self.late = int(state["late"])
+        self.known = set(state["chunks"])
