@@ -36,15 +36,23 @@ def test_every_engine_runs_the_slice(engine: str, spec: SlidingWindow) -> None:
     check(projected(over_windows(SLICE.input, spec, "k"), "k", "n"), engine)
 
 
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> str:
+    """An engine that has sliding and tumbling windows and nothing else."""
+    known = capabilities.ENGINES["embedded"]
+    monkeypatch.setitem(capabilities.ENGINES, "narrow",
+                        replace(known, engine="narrow", windows=frozenset({"sliding", "tumbling", "predicate"})))
+    return "narrow"
+
+
 @pytest.mark.parametrize(("spec", "name"), [
     (LandmarkWindow(10), "landmark"), (SessionWindow(5), "session"),
     (CountWindow(5), "count"), (RowWindow(5, 1), "row"),
     (TumblingWindow(5, disclosure=Disclosure.GROWING), "growing tumbling"),
 ])
-def test_other_windows_are_refused_by_name(spec: WindowSpec, name: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"^{name} windows are not yet run by the spark engine; "
-                                               "use engine='embedded'$"):
-        check(over_windows(source(), spec), "spark")
+def test_other_windows_are_refused_by_name(narrow: str, spec: WindowSpec, name: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"^{name} windows are not yet run by the narrow engine; use engine='"):
+        check(over_windows(source(), spec), narrow)
     check(over_windows(source(), spec), "embedded")
     check(over_windows(source(), spec), "oracle")
 
@@ -59,15 +67,15 @@ def test_the_embedded_engine_runs_calendars_and_conditions_inside_windows(spec: 
     check(n.WindowAggregate(source(), clause, (), (n.AggregateCall("n", "count"),)), "embedded")
 
 
-def test_a_condition_does_not_hide_the_window_it_stands_in() -> None:
+def test_a_condition_does_not_hide_the_window_it_stands_in(narrow: str) -> None:
     with pytest.raises(UnsupportedError, match=r"^count windows are not yet run"):
-        check(over_windows(source(), PredicateWindow(CountWindow(5))), "spark")
+        check(over_windows(source(), PredicateWindow(CountWindow(5))), narrow)
 
 
-def test_a_sliding_window_over_row_positions_is_a_row_window() -> None:
+def test_a_sliding_window_over_row_positions_is_a_row_window(narrow: str) -> None:
     clause = n.WindowClause(SlidingWindow(5, 1), "row-num", OrdinalKind.ROWS)
     plan = n.WindowAggregate(source(), clause, (), (n.AggregateCall("n", "count"),))
-    assert next(unsupported(plan, "spark")) == "row windows are not yet run by the spark engine"
+    assert next(unsupported(plan, narrow)) == "row windows are not yet run by the narrow engine"
 
 
 @pytest.mark.parametrize("engine", REAL)
