@@ -110,6 +110,40 @@ def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired:
     return len(values)
 
 
+@compiled
+def admit(values: Ints, bounds: Ints, floor: int, keys: Ints, direct: Ints, low: int, base: int, length: int,
+          slide: int, paired: bool, row_of: Ints, first_pane: int, free: Ints, counts: Ints, stride: int, fresh: Ints,
+          slots: Ints) -> bool:
+    """``any_below``, ``find_codes`` and ``place`` in one pass; False when a row needs more than that.
+
+    That is a late row, a key not seen before or far from the others, or a pane without room. What was given to new
+    panes stays given; the rows are then taken the long way.
+    """
+    start, end, row = 1, 0, -1
+    for i in range(len(values)):
+        value, near = values[i], keys[i] - low
+        if value < bounds[i] or value < floor or near < 0 or near >= len(direct) or direct[near] < 0:
+            return False
+        distance = value - base
+        if distance < start or distance >= end:
+            pane = pane_of(distance, length, slide, paired)
+            at = pane - first_pane
+            if at < 0 or at >= len(row_of):
+                return False
+            row = row_of[at]
+            if row < 0:
+                if counts[0] == 0:
+                    return False
+                counts[0] -= 1
+                row = free[counts[0]]
+                row_of[at] = row
+                fresh[counts[1]] = pane
+                counts[1] += 1
+            start, end = (distance, distance + 1) if paired else (pane * slide, pane * slide + slide)
+        slots[i] = row * stride + direct[near]
+    return True
+
+
 # -- rows into states ----------------------------------------------------------------------------------------------
 
 
@@ -132,18 +166,16 @@ def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Ints, values: Ints) 
 
 @compiled
 def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Ints, values: Floats) -> None:
-    """The rounding error of every addition is kept in ``rest`` (Neumaier)."""
+    """The rounding error of every addition is kept in ``rest`` (Knuth)."""
     for i in range(len(slots)):
         at = slots[i]
         count[at] += 1
         before, value = total[at], values[i]
         after = before + value
         total[at] = after
-        if np.isfinite(after):
-            if abs(before) >= abs(value):
-                rest[at] += (before - after) + value
-            else:
-                rest[at] += (value - after) + before
+        added = after - before
+        error = (before - (after - added)) + (value - added)
+        rest[at] += error if np.isfinite(after) else 0.0
 
 
 @compiled
@@ -168,34 +200,26 @@ def fold_int_min(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) 
 def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
     """The larger; NaN is the largest of all, noted in ``seen`` as the other level.
 
-    Most values change nothing, so that one cell is read and none is written.
+    Without branches, which a new maximum would send the wrong way every few rows.
     """
     for i in range(len(slots)):
         at, value = slots[i], values[i]
-        if value > best[at]:
-            best[at] = value + 0.0
-            seen[at] = max(seen[at], level)
-        elif not value <= best[at]:  # NaN
-            seen[at] = max(seen[at], 3 - level)
-        elif seen[at] == 0:  # the identity itself
-            seen[at] = level
+        before = best[at]
+        best[at] = value + 0.0 if value > before else before
+        seen[at] = max(seen[at], 3 - level if np.isnan(value) else level)
 
 
 @compiled
 def fold_float_min(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
     """The smaller; NaN is the largest of all, noted in ``seen`` as the other level.
 
-    Most values change nothing, so that one cell is read and none is written.
+    Without branches, which a new minimum would send the wrong way every few rows.
     """
     for i in range(len(slots)):
         at, value = slots[i], values[i]
-        if value < best[at]:
-            best[at] = value + 0.0
-            seen[at] = max(seen[at], level)
-        elif not value >= best[at]:  # NaN
-            seen[at] = max(seen[at], 3 - level)
-        elif seen[at] == 0:  # the identity itself
-            seen[at] = level
+        before = best[at]
+        best[at] = value + 0.0 if value < before else before
+        seen[at] = max(seen[at], 3 - level if np.isnan(value) else level)
 
 
 @compiled

@@ -31,6 +31,8 @@ FOLDS: dict[str, Callable[..., None]] = {
     "float max": compiled.fold_float_max, "float min": compiled.fold_float_min,
     "int max": compiled.fold_int_max, "int min": compiled.fold_int_min,
 }
+AS_THEY_ARE = {fold: pa.float64() if fold.startswith("float") else pa.int64() for fold in FOLDS}
+"""The type of an argument that a loop reads as it is."""
 RESULTS_AT_ONCE = 1 << 18
 MOST_PANES = 1 << 22
 """Between the first open pane and the last; a stream that jumps further is not dense."""
@@ -93,6 +95,8 @@ class DensePanes:
     def _allocate(self, rows: int, groups: int) -> None:
         self.ints = _filled((len(self._int_initial), rows, groups), self._int_initial)
         self.floats = _filled((len(self._float_initial), rows, groups), self._float_initial)
+        self._columns = [(self.floats if is_float else self.ints)[at].reshape(-1) for is_float, at in self.places]
+        self._counts = self.ints[0].reshape(-1)
         self._running = np.zeros((len(self._int_initial), groups), np.int64)
         self._back_ints = _filled((len(self._int_initial), groups), self._int_initial)
         self._back_floats = _filled((len(self._float_initial), groups), self._float_initial)
@@ -136,34 +140,55 @@ class DensePanes:
 
     def fold(self, values: Ordinals, codes: Codes, arguments: Sequence[Sequence[pa.Array]]) -> None:
         """Rows, all in windows that are open, into the cells of their panes."""
-        slots = self._slots(values, codes)
-        compiled.fold_count(self.ints[0].reshape(-1), slots)
+        self.fold_at(self._slots(values, codes), arguments)
+
+    def admitted(self, values: Ordinals, bounds: Ordinals, floor: int, keys: Codes, direct: Codes, low: int) \
+            -> Codes | None:
+        """The slots of rows with integer keys, if none is late, new or out of reach: the usual case, in one pass."""
+        spec = self.spec
+        slots = np.empty(len(values), np.int64)
+        fresh = np.empty(int(self._free_count[0]), np.int64)
+        done = compiled.admit(values, bounds, floor, keys, direct, low, spec.origin - spec.lag, spec.range, spec.slide,
+                              self.paired, self._row_of, self._first_pane, self._free, self._free_count, self.groups,
+                              fresh, slots)
+        if self._free_count[1]:
+            self._note_new(fresh[: self._free_count[1]])
+            self._free_count[1] = 0
+        return slots if done else None
+
+    def fold_at(self, slots: Codes, arguments: Sequence[Sequence[pa.Array]]) -> None:
+        """Rows into the cells at these slots."""
+        compiled.fold_count(self._counts, slots)
         at = 0
         for form, columns in zip(self.forms, arguments, strict=True):
+            end = at + len(form.columns)
             if form.fold != "rows":
-                self._fold_one(form, [self.column(at + i) for i in range(len(form.columns))], slots, columns)
-            at += len(form.columns)
+                self._fold_one(form, self._columns[at:end], slots, columns)
+            at = end
 
     def _fold_one(self, form: CompiledForm, states: Sequence[Numbers], slots: Codes,
                   columns: Sequence[pa.Array]) -> None:
+        array = columns[0]
+        level = (form.level,) if form.level else ()
+        if array.type == AS_THEY_ARE.get(form.fold) and array.null_count == 0:  # the usual case, without a copy
+            FOLDS[form.fold](*states, slots, array.to_numpy(), *level)
+            return
         mask = valid_rows(columns)
         if mask is not None:
             slots = slots[mask]
         if form.fold == "count":
             compiled.fold_count(states[0], slots)
             return
-        array = plain(columns[0])
+        array = plain(array)
         if mask is not None:
             array = array.filter(pa.array(mask))
         values = as_floats(array) if form.fold.startswith("float") else long_keys(array)
-        loop, level = FOLDS[form.fold], [form.level] if form.level else []
-        loop(*states, slots, values, *level)
+        FOLDS[form.fold](*states, slots, values, *level)
 
     def column(self, number: int) -> Numbers:
         """One state column, all cells in a row."""
-        is_float, at = self.places[number]
-        flat: Numbers = (self.floats if is_float else self.ints)[at].reshape(-1)
-        return flat
+        column: Numbers = self._columns[number]
+        return column
 
     def _slots(self, values: Ordinals, codes: Codes) -> Codes:
         slots = np.empty(len(values), np.int64)

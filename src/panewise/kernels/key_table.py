@@ -28,7 +28,7 @@ class IntegerCodes:
         self.count = 0
         self._known = np.empty(ROOM, np.int64)
         self._slots = np.empty(2 * ROOM, np.int64), np.full(2 * ROOM, -1, np.int64)
-        self._direct, self._low = np.full(0, -1, np.int64), 0
+        self.direct, self.low = np.full(0, -1, np.int64), 0
 
     @property
     def known(self) -> Codes:
@@ -39,12 +39,12 @@ class IntegerCodes:
         """The code of each; new ones are learnt."""
         self._reserve(self.count + min(len(integers), max(self.count, ROOM // 2)))
         if self.count == 0 and len(integers):
-            self._direct, self._low = np.full(NEAR, -1, np.int64), max(int(integers.min()), -(1 << 62))
+            self.direct, self.low = np.full(NEAR, -1, np.int64), max(int(integers.min()), -(1 << 62))
         codes = np.empty(len(integers), np.int64)
         done = 0
         while done < len(integers):  # as many at a time as surely find room
             step = integers[done : done + len(self._known) - self.count]
-            self.count = find_codes(step, self._direct, self._low, *self._slots, self._known, self.count,
+            self.count = find_codes(step, self.direct, self.low, *self._slots, self._known, self.count,
                                     codes[done : done + len(step)])
             done += len(step)
             if done < len(integers):
@@ -107,6 +107,12 @@ class IntegerKeys(KeyColumn):
         codes = np.full(len(column), self._null, np.int64)
         codes[valid] = self._around(found)
         return codes
+
+    def near(self, column: pa.Array) -> tuple[Codes, Codes, int] | None:
+        """The integers of a column and the table of codes by distance from the lowest; None where nulls are about."""
+        if self._null >= 0 or column.null_count:
+            return None
+        return self._as_integers(column), self._integers.direct, self._integers.low
 
     def _around(self, codes: Codes) -> Codes:
         return codes + (codes >= self._null)
@@ -222,6 +228,11 @@ class KeyTable:
         if self._columns:
             columns.append(self._columns[0].values(codes))
         return columns[::-1]
+
+    def near(self, keys: pa.Table) -> tuple[Codes, Codes, int] | None:
+        """For a single key of integers without nulls: the integers, and where ``admit`` finds their codes."""
+        column = self._columns[0] if len(self._columns) == 1 else None
+        return column.near(_flat(keys.column(0))) if isinstance(column, IntegerKeys) else None
 
     def table(self) -> pa.Table:
         """All groups."""

@@ -75,6 +75,8 @@ class PanedKernel(WindowKernel):
             self.late_rows += self._wid.late_rows - before
             return late
         late = np.zeros(len(values), np.bool_)
+        if self._fold_usual(values, keys, arguments, bounds):
+            return late
         rows = values, keys, arguments
         if self._some_late(values, keys, bounds) or self._window.range < self._window.slide:
             counted, late = self._counted(values, keys, bounds)
@@ -85,6 +87,20 @@ class PanedKernel(WindowKernel):
         self._fold_dense(*rows)
         self.late_rows += int(np.count_nonzero(late))
         return late
+
+    def _fold_usual(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Ordinals | None) -> bool:
+        """Rows in one pass where nothing is unusual about them; False when something is, and nothing was folded."""
+        if bounds is None or self.bounds.groups or self.bounds.selections or self._window.range < self._window.slide:
+            return False
+        found = self._numbers.near(keys)
+        if found is None:
+            return False
+        assert self._dense is not None
+        slots = self._dense.admitted(values, bounds, self.bounds.linear, *found)
+        if slots is None:
+            return False
+        self._dense.fold_at(slots, arguments)
+        return True
 
     def _some_late(self, values: Ordinals, keys: pa.Table, bounds: Ordinals | None) -> bool:
         from panewise.kernels.compiled import any_below
@@ -125,10 +141,11 @@ class PanedKernel(WindowKernel):
         """Put together the windows it closes."""
         if self._dense is None:
             return self._wid.advance(punctuation)
-        others = punctuation.attributes - {self.attribute}
-        if not others <= set(self.keys.names) or not self.bounds.advance(punctuation):
+        linear = punctuation.linear_bound(self.attribute)
+        others = punctuation.attributes - {self.attribute} if linear is None else None
+        if (others and not others <= set(self.keys.names)) or not self.bounds.advance(punctuation):
             return self.nothing
-        bound = punctuation.closes_below(self.attribute)
+        bound = punctuation.closes_below(self.attribute) if linear is None else linear
         assert bound is not None  # the bound table took it
         stop = self._closed_below(bound)
         if not others:

@@ -82,6 +82,8 @@ class BoundTable:
 
         Patterns on the ordering attribute other than a half range or the wildcard give no bound and are not kept.
         """
+        if (linear := punctuation.linear_bound(self.attribute)) is not None:
+            return self.advance_to(linear)
         bound = punctuation.closes_below(self.attribute)
         if bound is None or punctuation.empty:
             return False
@@ -102,10 +104,12 @@ class BoundTable:
             self._check_regress(bound, self.linear, "all rows")
             return False
         self.linear = bound
-        for table in self.groups.values():
-            table.forget_up_to(bound)
-        self.groups = {n: t for n, t in self.groups.items() if t.bounds}
-        self.selections = [(p, b) for p, b in self.selections if b > bound]
+        if self.groups:
+            for table in self.groups.values():
+                table.forget_up_to(bound)
+            self.groups = {n: t for n, t in self.groups.items() if t.bounds}
+        if self.selections:
+            self.selections = [(p, b) for p, b in self.selections if b > bound]
         return True
 
     def finish(self) -> bool:

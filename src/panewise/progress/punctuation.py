@@ -58,6 +58,8 @@ class Punctuation:
     @classmethod
     def below(cls, attribute: str, bound: int, /, **constants: Any) -> Punctuation:
         """Linear, or group-wise linear when grouping constants are given."""
+        if not constants:
+            return cls(((attribute, Below(bound)),))
         return cls.of({attribute: Below(bound), **{a: Constant(v) for a, v in constants.items()}})
 
     @classmethod
@@ -122,6 +124,13 @@ class Punctuation:
     def empty(self) -> bool:
         """Whether no row at all is covered, so that nothing is promised."""
         return any(pattern.empty for _, pattern in self.patterns)
+
+    def linear_bound(self, attribute: str) -> int | None:
+        """The bound, if the punctuation says nothing but a bound on this attribute; the usual case, quickly."""
+        if len(self.patterns) != 1:
+            return None
+        name, pattern = self.patterns[0]
+        return pattern.bound if name == attribute and isinstance(pattern, Below) else None
 
     @property
     def attributes(self) -> frozenset[str]:

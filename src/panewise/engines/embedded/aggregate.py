@@ -155,6 +155,9 @@ class WindowStage:
 
     def translate(self, punctuation: Punctuation) -> Punctuation | None:
         """The promise in terms of window and keys; nothing when it is about less than whole groups."""
+        linear = punctuation.linear_bound(self.node.window.attribute)
+        if linear is not None:
+            return Punctuation.below(ATTRIBUTE, linear)
         by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)} | self.hidden
         patterns: dict[str, Pattern] = {}
         for name, pattern in punctuation.patterns:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import SchemaError
-from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
+from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded.chunks import Chunk
 from panewise.progress.bounds import BoundTable
@@ -18,6 +18,8 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 
 RowsIn: TypeAlias = pa.RecordBatch | pa.Table | Sequence[Mapping[str, Any]]
+
+MICROSECONDS = pa.timestamp("us", tz="UTC")
 
 
 class StreamInput:
@@ -132,6 +134,13 @@ class StreamInput:
             raise
 
     def _ordinals(self, table: pa.Table, name: str) -> Ordinals:
+        column = table.column(name)
+        usual = column.type == MICROSECONDS and column.num_chunks == 1
+        if usual and column.null_count == 0 and len(column):  # without a copy
+            array = column.chunk(0)
+            values: Ordinals = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
+            if np.minimum.reduce(values) > -LIMIT and np.maximum.reduce(values) < LIMIT:
+                return values
         try:
             return to_ordinals(table.column(name), name, first_row=self.rows + 1)
         except SchemaError as error:
