@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.daemon import manager
 
 import panewise.engines.spark.host
+import panewise.engines.spark.host_step
 import panewise.engines.spark.kernel_batch
 import panewise.engines.spark.sources  # noqa: F401
 

@@ -8,7 +8,7 @@ promised; so where the input is cut into micro-batches changes nothing.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,7 +32,8 @@ from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 KIND = "pane-shard"
 VERSION = 1
-CHUNKS_PER_WINDOW = 32
+CHUNKS_PER_WINDOW = 4
+"""Closing a window reads all its panes, in however many chunks; every chunk read or written is a message to the JVM."""
 
 
 class ChunkStore(Protocol):
@@ -130,7 +131,7 @@ class Shard(ShardProgress):
         results = self.config.result_schema.empty_table()
         if reach is not None and state.num_rows:
             results, state = self._close(state, before)
-        self._save(state, touched, {c: t.num_rows for c, t in loaded.items()})
+        self._save(state, touched, loaded.keys())
         return results
 
     def _judge(self, new: pa.Table) -> pa.Table:
@@ -249,18 +250,21 @@ class Shard(ShardProgress):
             return self.config.schema.empty_table()
         return decode_state(data, KIND, VERSION)[1]["panes"].cast(self.config.schema)
 
-    def _save(self, state: pa.Table, touched: set[int], loaded: Mapping[int, int]) -> None:
-        """Write the chunks that got rows or lost some; ``loaded`` says how many rows each saved one had."""
+    def _save(self, state: pa.Table, touched: set[int], loaded: Set[int]) -> None:
+        """Write the chunks that got rows, and remove those of which nothing is needed any more.
+
+        A chunk that only lost some panes stays as it was saved: the bounds say which of its panes are over.
+        """
         chunks = self._chunks_of(state)
         order = np.argsort(chunks, kind="stable")
         numbers, starts, counts = np.unique(chunks[order], return_index=True, return_counts=True)
         kept = dict(zip(numbers.tolist(), zip(starts.tolist(), counts.tolist(), strict=True), strict=True))
-        for chunk in sorted(loaded.keys() - kept.keys()):
+        for chunk in sorted(loaded - kept.keys()):
             self.store.remove(chunk)
             self.known.discard(chunk)
         ordered = state.take(pa.array(order))
         for chunk, (start, count) in kept.items():
-            if chunk in touched or loaded.get(chunk) != count:
+            if chunk in touched:
                 table = ordered.slice(start, count).combine_chunks()
                 self.store.put(chunk, encode_state(KIND, VERSION, {}, {"panes": table}))
                 self.known.add(chunk)

@@ -14,7 +14,7 @@ from panewise.progress.notation import pattern_from_state
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 
-VERSION = 1
+VERSION = 2
 
 
 class ShardProgress:

@@ -17,7 +17,8 @@ from pyspark.sql import types as T
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.engines.spark.calls import argument_columns, bound_aggregates
 from panewise.engines.spark.fragment import Fragment, as_ordinal, field_of, result_field
-from panewise.engines.spark.host import HostConfig, Unpack, hosted
+from panewise.engines.spark.host import hosted
+from panewise.engines.spark.host_step import Unpack
 from panewise.engines.spark.lineage import origins
 from panewise.engines.spark.partial_stage import (
     MESSAGE_DDL,
@@ -48,7 +49,7 @@ _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields
 
 def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) -> DataFrame:
     """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
-    config: HostConfig
+    config: ShardConfig | RowShardConfig
     stage: PartialStage | RowStage
     if fragment.paned:
         config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
