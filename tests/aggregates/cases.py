@@ -217,6 +217,8 @@ def _cases() -> list[Case]:
     for kind in ("int8", "float32", "special", "decimal", "date", "timestamp", "millis"):
         cases.append(Case("approx_percentile", resolve("approx_percentile", (0.25,)), (kind,),
                           define_discrete(Fraction(1, 4))))
+    for kind in ("int8", "string", "boolean", "date", "timestamp"):
+        cases.append(Case("approx_heavy_hitters", resolve("approx_heavy_hitters", (0.3,)), (kind,), define_heavy))
     return cases
 
 

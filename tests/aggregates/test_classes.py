@@ -27,8 +27,10 @@ TABLE = {
     "heavy_hitters": (H, True, True, False),
     "approx_count_distinct": (A, False, False, True),
     "approx_percentile": (A, False, False, False),
+    "approx_heavy_hitters": (A, False, False, False),
 }
-CONSTANTS = {"percentile": (0.5,), "top_k": (3,), "heavy_hitters": (0.1,), "approx_percentile": (0.5,)}
+CONSTANTS = {"percentile": (0.5,), "top_k": (3,), "heavy_hitters": (0.1,), "approx_percentile": (0.5,),
+             "approx_heavy_hitters": (0.1,)}
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -201,8 +201,9 @@ def test_types_without_a_meaning_are_refused_by_name(name: str, data_type: pa.Da
 
 @pytest.mark.parametrize("name", names())
 def test_a_wrong_number_of_arguments_is_refused(name: str) -> None:
-    constants = (0.5,) if name in {"percentile", "quantile", "heavy_hitters"} or name.startswith("approx_p") \
-        or name in {"percentile_approx", "approx_quantile"} else (5,) if name.startswith("top") else ()
+    fractions = {"percentile", "quantile", "heavy_hitters", "approx_heavy_hitters", "percentile_approx",
+                 "approx_percentile", "approx_quantile"}
+    constants = (0.5,) if name in fractions else (5,) if name.startswith("top") else ()
     aggregate = resolve(name, constants)
     too_many = [pa.int64()] * (aggregate.arity + 1)
     if not aggregate.variadic:

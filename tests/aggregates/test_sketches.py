@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -62,3 +63,15 @@ def test_percentiles_count_nan_above_all_numbers() -> None:
     values = [1.0, 2.0, float("nan"), float("nan")]
     assert run(resolve("approx_percentile", (0.5,)), values, 2) == 2.0
     assert np.isnan(run(resolve("approx_percentile", (0.75,)), values, 2))
+
+
+def test_no_heavy_hitter_is_missed_and_none_is_far_off() -> None:
+    random = np.random.default_rng(3)
+    values = np.minimum(random.zipf(1.3, 60_000), 50_000).tolist()
+    counts = Counter(values)
+    found = {e["item"]: e["count"] for e in run(resolve("approx_heavy_hitters", (0.01, 0.002)), values, 7)}
+    heavy = {v for v, n in counts.items() if n >= 0.01 * len(values)}
+    assert heavy <= found.keys()
+    for item, count in found.items():
+        assert counts[item] >= (0.01 - 0.002) * len(values)
+        assert 0 <= count - counts[item] <= 0.002 * len(values)

@@ -10,6 +10,7 @@ from typing import Any
 from panewise.aggregates.base import Aggregate
 from panewise.aggregates.count import Count
 from panewise.aggregates.extremes import Max, Min
+from panewise.aggregates.frequent import ApproxHeavyHitters
 from panewise.aggregates.moments import CentreOfMass, StddevPop, StddevSamp, VarPop, VarSamp
 from panewise.aggregates.multiset import CountDistinct, Distinct, HeavyHitters, Mode, TopK
 from panewise.aggregates.order import First, Last
@@ -41,6 +42,7 @@ BUILT_IN: dict[type[Aggregate], tuple[str, ...]] = {
     Mode: ("mode",),
     TopK: ("top_k", "topk"),
     HeavyHitters: ("heavy_hitters",),
+    ApproxHeavyHitters: ("approx_heavy_hitters",),
 }
 """The built-in functions and the names they answer to; the first is the one shown."""
 
@@ -49,6 +51,7 @@ REQUIRED_PARAMETERS: dict[type[Aggregate], tuple[int, str]] = {
     ApproxPercentile: (1, "approx_percentile(x, 0.95)"),
     TopK: (1, "top_k(x, 10)"),
     HeavyHitters: (1, "heavy_hitters(x, 0.01)"),
+    ApproxHeavyHitters: (1, "approx_heavy_hitters(x, 0.01)"),
 }
 """How many constants must be written although the class has a default, and how."""
 

@@ -136,7 +136,7 @@ class ApproxCountDistinct(Aggregate):
 
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """Unions per group."""
-        return [_merged(partials[0], codes, groups, self._union, _empty_hll(self.size))]
+        return [merged_sketches(partials[0], codes, groups, self._union, _empty_hll(self.size))]
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class ApproxPercentile(Aggregate):
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """Merge per group."""
         nans = group_sum(as_ints(partials[1]), codes, groups)
-        return [_merged(partials[0], codes, groups, self._union, _empty_kll(self.size)), pa.array(nans)]
+        return [merged_sketches(partials[0], codes, groups, self._union, _empty_kll(self.size)), pa.array(nans)]
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Quantiles in the argument's type."""
@@ -265,7 +265,7 @@ class ApproxPercentile(Aggregate):
         return _typed(np.array([0.0 if f is None else f for f in found]), empty, self._type(inputs))
 
 
-def _merged(sketches: pa.Array, codes: Codes, groups: int, union: Callable[[Iterable[bytes]], bytes],
+def merged_sketches(sketches: pa.Array, codes: Codes, groups: int, union: Callable[[Iterable[bytes]], bytes],
             empty: bytes) -> pa.Array:
     """One sketch per group; a group with a single one keeps its bytes."""
     members: list[list[bytes]] = [[] for _ in range(groups)]
