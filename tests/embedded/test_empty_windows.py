@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from conformance.compare import assert_same_rows
 from embedded.plans import call, run_timeline, source
+from panewise.api.query import open_query
 from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.embedded import EmbeddedQuery
@@ -96,3 +97,9 @@ def test_more_empty_windows_than_memory_could_hold_are_refused() -> None:
     query.push("s", [{"ts": t, "k": "a", "g": 0, "v": 1.0} for t in (0, 10**9)])
     with pytest.raises(WindowSpecError, match="choose a longer SLIDE, or leave out empty_windows"):
         query.finish()
+
+
+def test_a_query_can_be_opened_with_empty_windows() -> None:
+    query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s="ts bigint", empty_windows=True)
+    query.push("s", [{"ts": 3}, {"ts": 32}])
+    assert query.finish().column("n").to_pylist() == [1, 0, 0, 1]

@@ -68,10 +68,12 @@ def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mappi
 
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
                progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
-               strategy: str = "auto", stats: Stats = None, **schemas: Columns) -> EmbeddedQuery:
+               strategy: str = "auto", stats: Stats = None, empty_windows: bool = False,
+               **schemas: Columns) -> EmbeddedQuery:
     """A query to push rows and punctuation into by hand; keyword arguments give the streams' columns.
 
-    Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``.
+    Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``. With
+    ``empty_windows`` a group that was seen has a result for windows without rows, too.
 
     >>> query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s="ts bigint")
     >>> query.push("s", [{"ts": 3}, {"ts": 12}]).num_rows
@@ -81,7 +83,7 @@ def open_query(text: str, *, params: Mapping[str, object] | None = None, late: s
     """
     plan = plan_of(text, {name: SourceSchema.of(parse_columns(given)) for name, given in schemas.items()}, params)
     return EmbeddedQuery(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
-                         stats=stats)
+                         stats=stats, empty_windows=empty_windows)
 
 
 def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,
@@ -101,7 +103,8 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     frames = any(map(is_dataframe, streams.values()))
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
-        return explain_streams(plan, local, format, stats=stats, strategy=strategy)
+        text = explain_streams(plan, local, format, stats=stats, strategy=strategy)
+        return f"{text}\n\n{_explain_spark(plan, streams)}" if frames and format == "text" else text
     if format != "text" or not local:
         raise PlanError("analyze runs a query on the embedded engine and gives text: leave out the format, and give "
                         "paths, tables or rows")
@@ -127,6 +130,12 @@ def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSc
 
         return {name: source_schema(df, time=time) for name, df in streams.items()}
     return {name: local_stream(value, time=time).schema for name, value in streams.items()}
+
+
+def _explain_spark(plan: Node, frames: Mapping[str, Any]) -> str:
+    from panewise.engines.spark import explain_frames
+
+    return f"On Spark\n{explain_frames(plan, frames)}"
 
 
 def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
