@@ -1,4 +1,7 @@
-"""panewise: Arrow batches pushed into a query on the embedded engine, results taken as they come."""
+"""panewise: Arrow batches pushed into a query on the embedded engine, results taken as they come.
+
+From memory the batches are as large as the job says; files are read in the pieces that panewise's own reader makes.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from adapter import MICROS, Job, batches, main
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded import EmbeddedQuery
+from panewise.files.reader import FileStream
 
 QUERY = """
 SELECT item, count(*) [RANGE :range, SLIDE :slide, WA ts] AS n, max(price) AS hi, avg(price) AS mean
@@ -29,7 +33,7 @@ def prepare(job: Job) -> Callable[[], pa.Table]:
     if job.input == "memory":
         held = batches(job)
         return lambda: run(job, held)
-    return lambda: run(job, pq.ParquetFile(job.path).iter_batches(job.batch, use_threads=False))
+    return lambda: run(job, FileStream.open(job.path).items())
 
 
 def run(job: Job, parts: Iterable[pa.RecordBatch]) -> pa.Table:
