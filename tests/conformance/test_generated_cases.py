@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -28,7 +29,6 @@ from panewise.core.errors import UnsupportedError
 from panewise.planner.capabilities import supports
 from panewise.progress.punctuation import Punctuation
 
-NEEDS_A_STREAM = ("generous", "side")
 randoms = st.randoms(use_true_random=False)
 
 
@@ -103,10 +103,24 @@ def grammatical(items: list) -> bool:
 @pytest.mark.parametrize("seed", range(12))
 def test_spark_batch_gives_the_oracles_answer(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = non_empty(seed, NATIVE if seed % 2 else None)
-    if case.late in NEEDS_A_STREAM:
-        with pytest.raises(UnsupportedError, match="needs a streaming run"):
-            spark_batch(case, spark=spark, folder=tmp_path)
-        case = replace(case, late="drop")
+    assert_same_rows(spark_batch(case, spark=spark, folder=tmp_path), case.expected())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("bracket", [*BY_VALUE, *BY_POSITION, *VALUES_BY_POSITION])
+def test_spark_batch_runs_every_window_kind(bracket: str, spark: SparkSession, tmp_path: Path) -> None:
+    case = filled(Random(bracket), lambda random: any_kind(random, (bracket,), grammatical=None, rows=25,
+                                                           aggregates=AGGREGATES))
+    assert_same_rows(spark_batch(case, spark=spark, folder=tmp_path), case.expected())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("bracket", ["RANGE 9, SLIDE 4, WA ts", "RANGE 14, SLIDE 2, WA ts",
+                                     "RANGE 3 rows, SLIDE 2 rows, WA row-num, PA k", "SESSION 4, WA ts"])
+def test_spark_batch_runs_every_aggregate(bracket: str, spark: SparkSession, tmp_path: Path) -> None:
+    case = filled(Random(bracket), lambda random: any_kind(random, (bracket,), grammatical=None, rows=25))
+    every = ", ".join(f"{text} AS a{i}" for i, text in enumerate(AGGREGATES))
+    case = replace(case, query=f"SELECT k, {every} FROM s [{bracket}] GROUP BY k")
     assert_same_rows(spark_batch(case, spark=spark, folder=tmp_path), case.expected())
 
 
@@ -120,10 +134,15 @@ def test_spark_streaming_gives_the_oracles_answer(seed: int, spark: SparkSession
 
 
 def non_empty(seed: int, aggregates: tuple[str, ...] | None) -> Case:
+    """A case with rows."""
+    chosen = AGGREGATES if aggregates is None else aggregates
+    return filled(Random(seed), lambda random: random_case(random, aggregates=chosen))
+
+
+def filled(random: Random, draw: Callable[[Random], Case]) -> Case:
     """A case with rows: an empty file has no columns to learn."""
-    random = Random(seed)
     while True:
-        case = random_case(random, **({} if aggregates is None else {"aggregates": aggregates}))
+        case = draw(random)
         rows = [i for i in case.streams["s"] if not isinstance(i, Punctuation)]
         if len(rows) > 12 and all(any(r[c] is not None for r in rows) for c in ("k", "v", "x")):
             return case

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from panewise.core.errors import LateRowError, UnsupportedError
+from panewise.core.errors import LateRowError
 from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import ORDINAL, Fragment
 from panewise.engines.spark.kernel_batch import kernel_batch
@@ -28,7 +28,7 @@ PANE = "__pw_pane"
 
 
 def batch(fragment: Fragment, late: LatePolicy = LatePolicy.DROP) -> DataFrame:
-    """The results of a fragment over bounded DataFrames."""
+    """The results of a fragment over bounded DataFrames; under the late policy ``side`` late rows come beside them."""
     if not fragment.paned or (ROW_BOUND in fragment.rows.columns and late in (LatePolicy.GENEROUS, LatePolicy.SIDE)):
         return fragment.finished(row_batch(fragment, late))
     rows = in_time(fragment, fragment.rows, late)
@@ -68,9 +68,6 @@ def in_time(fragment: Fragment, rows: DataFrame, late: LatePolicy) -> DataFrame:
         first = floor_division(value - F.lit(fragment.scheme.base), window.slide)
         closed = floor_division(bound - F.lit(fragment.scheme.base), window.slide)
         is_late = is_late & ((bound == F.lit(FINISHED)) | (first < closed))
-    elif late is not LatePolicy.DROP:
-        raise UnsupportedError(f"the late policy {late.value!r} needs a streaming run on Spark: drop, error and "
-                               "consistent work in batch")
     return rows.where(~is_late)
 
 

@@ -2,6 +2,10 @@
 
 Every task makes pane partials of its rows; a shuffle by shard brings the partials of a group together; the shard merges
 them and puts the windows together. Python is called per batch of rows and per shard, never per group.
+
+A key with most of the rows does not make one task slow where partials are small: its rows become partials wherever they
+are. The states of medians and the like hold their values, so windows of many panes are put together a few at a time,
+with two stacks: each is let go before the next ones are made.
 """
 
 from __future__ import annotations
@@ -25,8 +29,13 @@ from panewise.engines.spark.wire import POSITION
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, roll_up, window_range
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.kernels.table_stacks import TableStacks
 
 MESSAGE = pa.schema([pa.field("shard", pa.int32()), pa.field("payload", pa.binary())])
+MESSAGE_BYTES = 64 << 20
+"""About how large a message is; Spark takes at most 2 GB in one value."""
+FEW_PANES = 4
+"""Windows of so few panes are put together by merging all of them."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,8 @@ class PaneKernel:
     keys: pa.Schema
     aggregates: tuple[BoundAggregate, ...]
     arguments: tuple[tuple[str, ...], ...]
+    state_bytes: int = 64 << 20
+    """About how much the states of windows put together at once may take."""
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -67,21 +78,60 @@ class PaneKernel:
         shards = whole.column(SHARD).to_numpy()
         for shard in np.unique(shards).tolist():
             mine = whole.filter(pa.array(shards == shard)).drop_columns([SHARD]).combine_chunks()
-            yield from pa.table([[shard], [table_bytes(mine)]], schema=MESSAGE).to_batches()
+            at_once = max(1, mine.num_rows * MESSAGE_BYTES // max(1, mine.nbytes))
+            for low in range(0, mine.num_rows, at_once):
+                payload = table_bytes(mine.slice(low, at_once))
+                yield from pa.table([[shard], [payload]], schema=MESSAGE).to_batches()
 
-    def windows(self, messages: pa.Table) -> pa.Table:
-        """One shard's messages as results."""
+    def windows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The messages for one or more shards as results."""
         names = self.keys.names
-        tables = [table_from_bytes(p.as_py()) for p in messages.column("payload")]
+        tables = [table_from_bytes(p.as_py()) for batch in batches for p in batch.column("payload")]
+        if not tables:
+            return
         panes = combine_partials(pa.concat_tables(tables), names, self.aggregates, id_name=PANE_ID)
-        if not panes.num_rows:
-            return self.result_schema.empty_table()
+        tables.clear()
+        for rolled in self._stacked(panes) if self.stacks else [self._at_once(panes)]:
+            found = finish_partials(rolled, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
+            yield from found.to_batches()
+
+    @property
+    def stacks(self) -> bool:
+        """Whether windows are put together by two stacks of partial tables: many panes, and states beyond numbers."""
+        numbers = all(a.function.elementwise(a.inputs) is not None for a in self.aggregates)
+        return self.scheme.per_window > FEW_PANES and not numbers
+
+    def _at_once(self, panes: pa.Table) -> pa.Table:
         per_window, per_slide = self.scheme.per_window, self.scheme.per_slide
         first, end = window_range(panes.column(PANE_ID).to_numpy(), panes_per_window=per_window,
                                   panes_per_slide=per_slide)
-        rolled = roll_up(panes, names, self.aggregates, panes_per_window=per_window, panes_per_slide=per_slide,
-                         first_wid=int(first.min()), end_wid=int(end.max()))
-        return finish_partials(rolled, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
+        return roll_up(panes, self.keys.names, self.aggregates, panes_per_window=per_window,
+                       panes_per_slide=per_slide, first_wid=int(first.min(initial=0)), end_wid=int(end.max(initial=0)))
+
+    def _stacked(self, panes: pa.Table) -> Iterator[pa.Table]:
+        """The windows in ascending order, some at a time; ``panes`` ascends by pane.
+
+        The stacks make a window end with every pane; where a slide has two panes, every other one is none of ours.
+        """
+        per_window, per_slide = self.scheme.per_window, self.scheme.per_slide
+        stacks = TableStacks(self.keys.names, self.aggregates, per_window)
+        pids = panes.column(PANE_ID).to_numpy()
+        window_bytes = max(1, panes.nbytes * per_window // max(1, len(np.unique(pids))))
+        at_once = max(1, self.state_bytes // window_bytes)
+        start, stop = (int(pids[0]), int(pids[-1]) + per_window) if len(pids) else (0, 0)
+        while start < stop:
+            end = min(stop, start + at_once)
+            low, high = (int(at) for at in np.searchsorted(pids, [start, end]))
+            rolled = stacks.windows(panes.slice(low, high - low), start, end)
+            if per_slide > 1:
+                last = rolled.column(WINDOW_ID).to_numpy()
+                whole = (last + 1) % per_slide == 0
+                rolled = rolled.set_column(0, WINDOW_ID, pa.array(last // per_slide)).filter(pa.array(whole))
+            if rolled.num_rows:
+                yield rolled
+            start = end
+            if stacks.empty and high < len(pids):
+                start = max(start, int(pids[high]))
 
 
 def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
@@ -97,9 +147,6 @@ def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
     messages = prepared.mapInArrow(kernel.partials, "shard int, payload binary")
     schema = T.StructType([result_field(f.name, f.type) for f in kernel.result_schema])
 
-    def windows(messages: pa.Table) -> pa.Table:  # Spark counts the arguments of what it is given, `self` included
-        return kernel.windows(messages)
-
-    results = messages.groupBy("shard").applyInArrow(windows, schema)
+    results = messages.repartition(len(labels), "shard").mapInArrow(kernel.windows, schema)
     found = {a.name: quoted(a.name) for a in fragment.aggregates}
     return fragment.windowed(results, quoted(WINDOW_ID), found)
