@@ -1,25 +1,31 @@
 """Spark batch: windows from panes against Spark's own ``window()``, in one run, with equal results.
 
-    python bench/spark_batch.py                # 10 million bids, RANGE/SLIDE = 60
-    python bench/spark_batch.py --rows 500000  # a quick look
+    python bench/spark_batch.py                                    # RANGE/SLIDE 20 and 60 of 10 million bids, 300 of 2
+    python bench/spark_batch.py --ratio 60:500000                  # a quick look
+    python bench/spark_batch.py --sweep --picture docs/pictures/spark_batch_ratio.svg
+    python bench/spark_batch.py --ratio 60:2000000 --skew 0.9      # one key has 90 % of the rows: what tasks get
 
-Measured: our path and ``window()`` on the same cached bids (interleaved, so that other load hits both), and our path at
-RANGE/SLIDE = 1. The results are compared: counts and maxima exactly, averages to 1e-9.
+Measured: both on the same Parquet files, read anew each time; ours several times, the fastest counts, ``window()``
+once, because it is slow. RANGE/SLIDE = 1 is the tumbling aggregate of the same rows. ``window()`` writes its results to
+files, and ours are compared with them: counts and maxima exactly, averages to 1e-9.
 """
 
 from __future__ import annotations
 
 import argparse
 import atexit
-import json
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+from common import load_note, say, table_text, write_json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from spark_tasks import balance
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
@@ -32,14 +38,18 @@ from panewise.windows.sliding import SlidingWindow
 
 PANE = 4 * SECOND
 ROWS_PER_SECOND = 5_000
+SWEEP = (1, 2, 5, 10, 20, 60, 150, 300)
+TARGETS = {20: 6, 60: 20, 300: 35}
+"""How many times faster than ``window()`` is asked for."""
 
 
-def bids(spark: SparkSession, rows: int, keys: int, seed: int) -> DataFrame:
-    """Bids at a steady rate, up to a minute out of order, on uniformly drawn items."""
+def bids(spark: SparkSession, rows: int, keys: int, seed: int, skew: float = 0.0) -> DataFrame:
+    """Bids at a steady rate, up to a minute out of order, on uniformly drawn items; a share ``skew`` of them on one."""
     arrival = F.col("id") / F.lit(ROWS_PER_SECOND)
     late = F.rand(seed) * 60
+    item = F.floor(F.rand(seed + 1) * keys)
     return spark.range(rows).select(
-        F.floor(F.rand(seed + 1) * keys).cast("int").alias("item_id"),
+        F.when(F.rand(seed + 3) >= skew, item).otherwise(0).cast("int").alias("item_id"),
         F.round(F.rand(seed + 2) * 1000, 2).alias("price"),
         F.timestamp_micros(((arrival + late) * 1_000_000).cast("bigint") + F.lit(1_767_225_600_000_000)).alias("ts"),
     )
@@ -66,10 +76,13 @@ def native(frame: DataFrame, ratio: int) -> DataFrame:
         F.count("*").alias("bids"), F.max("price").alias("high"), F.avg("price").alias("mean"))
 
 
-def timed(frame: DataFrame) -> float:
-    """Run a query to its last row; the no-op sink takes every column but writes nothing."""
+def timed(frame: DataFrame, path: str | None = None) -> float:
+    """Run a query to its last row, into files or a sink that takes every column and writes nothing."""
     start = time.perf_counter()
-    frame.write.format("noop").mode("overwrite").save()
+    if path is None:
+        frame.write.format("noop").mode("overwrite").save()
+    else:
+        frame.write.mode("overwrite").parquet(path)
     return time.perf_counter() - start
 
 
@@ -82,59 +95,114 @@ def differences(left: DataFrame, right: DataFrame) -> int:
     return a.join(b, same_row, "full").where(~F.coalesce(equal, F.lit(False))).count()
 
 
+class Bench:
+    """One session and the files it has written so far."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.folder = Path(tempfile.mkdtemp(prefix="panewise-bench-"))
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self.events = self.folder / "events"
+        self.events.mkdir()
+        logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": self.events.as_uri(),
+                  "spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
+        self.spark = session(options.master, "panewise spark batch bench", **(logged if options.skew else {}))
+        timed(ours(self.frame(1_000), 2))  # the JVM's first query pays for loading classes
+
+    def frame(self, rows: int) -> DataFrame:
+        """So many bids; every query reads them from files, as a job does."""
+        path = self.folder / f"bids-{rows}"
+        if not path.exists():
+            bids(self.spark, rows, self.options.keys, self.options.seed, self.options.skew).write.parquet(str(path))
+        return self.spark.read.parquet(str(path))
+
+    def fastest(self, name: str, rows: int, ratio: int) -> float:
+        """Our path, several times."""
+        self.spark.sparkContext.setJobDescription(name)
+        return min(timed(ours(self.frame(rows), ratio)) for _ in range(self.options.repeat))
+
+    def measure(self, ratio: int, rows: int) -> dict[str, Any]:
+        """Ours, the tumbling aggregate, ``window()`` on the same rows; and whether the results are equal."""
+        say(f"RANGE/SLIDE {ratio}, {rows:,} bids")
+        tumbling = self.fastest("tumbling", rows, 1)
+        pane_time = self.fastest("panes", rows, ratio)
+        stored = str(self.folder / "window")
+        self.spark.sparkContext.setJobDescription("window()")
+        window_time = timed(native(self.frame(rows), ratio), stored)
+        self.spark.sparkContext.setJobDescription("compare")
+        wrong = differences(ours(self.frame(rows), ratio), self.spark.read.parquet(stored))
+        return {"ratio": ratio, "rows": rows, "window": window_time, "panes": pane_time, "tumbling": tumbling,
+                "speedup": window_time / pane_time, "growth": pane_time / tumbling, "differences": wrong}
+
+
+def report(figures: list[dict[str, Any]]) -> str:
+    rows = [(f["ratio"], f"{f['rows']:,}", f"{f['window']:.2f} s", f"{f['panes']:.2f} s", f"{f['speedup']:.1f}",
+             TARGETS.get(f["ratio"], ""), f"{f['tumbling']:.2f} s", f"{f['growth']:.2f}", f["differences"])
+            for f in figures]
+    return table_text(("RANGE/SLIDE", "bids", "window()", "panewise", "times faster", "target", "tumbling",
+                       "panewise/tumbling", "rows that differ"), rows)
+
+
+def draw(figures: list[Mapping[str, Any]], path: Path) -> None:
+    """Time against RANGE/SLIDE."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    matplotlib.rcParams["svg.hashsalt"] = "panewise"
+    picture, axes = plt.subplots(figsize=(7, 4))
+    ratios = [f["ratio"] for f in figures]
+    axes.plot(ratios, [f["window"] for f in figures], marker="o", label="Spark's window()")
+    axes.plot(ratios, [f["panes"] for f in figures], marker="o", label="panewise")
+    axes.set(xlabel="RANGE/SLIDE", ylabel="seconds", xscale="log", yscale="log",
+             title=f"Spark batch, {figures[0]['rows']:,} bids, count + max + avg")
+    axes.set_xticks(ratios, [str(r) for r in ratios])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def ratio_and_rows(text: str) -> tuple[int, int | None]:
+    ratio, _, rows = text.partition(":")
+    return int(ratio), int(rows) if rows else None
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--ratio", type=ratio_and_rows, action="append", metavar="RATIO[:ROWS]",
+                        help="RANGE/SLIDE and how many bids (default: --rows); may be repeated")
+    parser.add_argument("--sweep", action="store_true", help=f"RANGE/SLIDE {', '.join(map(str, SWEEP))}")
+    parser.add_argument("--sweep-rows", type=int, default=500_000)
+    parser.add_argument("--picture", type=Path, help="draw the sweep into this file")
     parser.add_argument("--keys", type=int, default=1_000)
-    parser.add_argument("--ratio", type=int, default=60)
-    parser.add_argument("--repeat", type=int, default=2, help="runs of our path; the fastest counts")
+    parser.add_argument("--skew", type=float, default=0.0, help="the share of all rows that one key has")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of our path; the fastest counts")
     parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--cached", action="store_true", help="hold the bids in memory instead of reading files")
     parser.add_argument("--master", default="local[*]")
-    parser.add_argument("--json", type=Path, help="append the figures to this file as one JSON line")
+    parser.add_argument("--json", type=Path, help="append the figures to this file, one JSON line each")
     options = parser.parse_args()
 
-    spark = session(options.master, "panewise spark batch bench")
-    folder = tempfile.mkdtemp(prefix="panewise-bench-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    bids(spark, options.rows, options.keys, options.seed).write.parquet(f"{folder}/bids")
-    frame = spark.read.parquet(f"{folder}/bids")  # every run reads the files, as a job does
-    if options.cached:
-        frame = bids(spark, options.rows, options.keys, options.seed).cache()
-        frame.count()
-    timed(ours(frame.limit(1000), 2))  # the JVM's first query pays for loading classes
-
-    times: dict[str, float] = {}
-
-    def measure(name: str, result: DataFrame) -> None:
-        times[name] = min(times.get(name, float("inf")), timed(result))
-
-    for _ in range(options.repeat):
-        measure("ours_1", ours(frame, 1))
-        measure("ours", ours(frame, options.ratio))
-    measure("native", native(frame, options.ratio))
-    measure("ours", ours(frame, options.ratio))
-    measure("ours_1", ours(frame, 1))
-    measure("native_1", native(frame, 1))
-
-    k = options.ratio
-    wrong = differences(ours(frame, k), native(frame, k)) + differences(ours(frame, 1), native(frame, 1))
-    speedup, growth = times["native"] / times["ours"], times["ours"] / times["ours_1"]
-    print(f"{options.rows:,} bids, {options.keys:,} keys, count + max + avg, panes of 4 s")
-    print(f"  window()  RANGE/SLIDE = {k:<4} {times['native']:8.2f} s")
-    print(f"  panewise  RANGE/SLIDE = {k:<4} {times['ours']:8.2f} s   {speedup:6.1f} times faster (target: 10)")
-    print(f"  window()  RANGE/SLIDE = 1    {times['native_1']:8.2f} s")
-    print(f"  panewise  RANGE/SLIDE = 1    {times['ours_1']:8.2f} s")
-    print(f"  panewise  time({k}) / time(1) = {growth:.2f} (target: at most 2)")
-    print(f"  rows that differ: {wrong}")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        figures = {"bench": "spark_batch", "rows": options.rows, "keys": options.keys, "ratio": k,
-                   "seconds": {n: round(t, 3) for n, t in times.items()}, "speedup": round(speedup, 2),
-                   "growth": round(growth, 3), "differences": wrong}
-        with options.json.open("a") as file:
-            file.write(json.dumps(figures) + "\n")
-    raise SystemExit(1 if wrong else 0)
+    wanted = [(ratio, rows or options.rows) for ratio, rows in options.ratio or ()]
+    if options.sweep:
+        wanted += [(ratio, options.sweep_rows) for ratio in SWEEP]
+    note = load_note()
+    bench = Bench(options)
+    figures = [bench.measure(*one) for one in wanted or [(20, options.rows), (60, options.rows), (300, 2_000_000)]]
+    print(f"{options.keys:,} keys, count + max + avg, panes of 4 s")
+    print(report(figures))
+    if options.picture:
+        draw([f for f in figures if f["rows"] == figures[-1]["rows"]], options.picture)
+    bench.spark.stop()
+    if options.skew:
+        print(f"\n{options.skew:.0%} of the rows have one key; rows that the tasks after a shuffle read:")
+        print(balance(bench.events, "panes"))
+    print(note, end="\n" if note else "")
+    write_json(options.json, "spark_batch", figures)
+    raise SystemExit(1 if any(f["differences"] for f in figures) else 0)
 
 
 if __name__ == "__main__":

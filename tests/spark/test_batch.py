@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +21,21 @@ from panewise.core.scalar import Scalar
 from panewise.core.time import MINUTE
 from panewise.engines.spark.engine import explain_strategy, run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors
-from panewise.plan.nodes import AggregateCall, Filter, NamedScalar, Project, Qualify, Union, WindowAggregate
+from panewise.engines.spark.progress import arrival, split_late
+from panewise.engines.spark.sources import read_batch
+from panewise.plan.nodes import (
+    AggregateCall,
+    Filter,
+    NamedScalar,
+    Project,
+    Qualify,
+    Union,
+    WindowAggregate,
+    WindowClause,
+)
+from panewise.windows.rows import PartitionedRowWindow, RowWindow
 from panewise.windows.sliding import SlidingWindow
-from spark.cases import ARGUMENT, COUNT_MAX_AVG, SCHEMA, by_definition, plan, rows_of, source
+from spark.cases import ARGUMENT, COUNT_MAX_AVG, SCHEMA, by_definition, plan, rows_of, source, write_ndjson
 
 pytestmark = pytest.mark.spark
 
@@ -129,6 +143,28 @@ def test_an_empty_input_has_no_windows(spark: SparkSession) -> None:
     assert run_batch(plan(SlidingWindow(30, 10)), {"s": frame_of(spark, [])}).collect() == []
 
 
+def test_late_rows_come_beside_the_results_under_the_policy_side(spark: SparkSession, tmp_path: Path) -> None:
+    window = SlidingWindow(10, 10)
+    items: list[dict[str, Any]] = [{"k": "a", "t": 5, "v": 1}, {"k": "b", "t": 12, "v": 2}, {"punctuation": {"t": 10}},
+                                   {"k": "a", "t": 7, "v": 9}, {"k": "a", "t": 11, "v": 3}]
+    folder = write_ndjson(tmp_path / "in", [items])
+    frame = read_batch(spark, folder, time="t")
+    results, late = split_late(run_batch(plan(window), {"s": frame}, late="side"))
+    on_time = [items[0], items[1], items[4]]
+    assert rows_of(results) == by_definition(on_time, window)
+    assert [json.loads(r.late) for r in late.collect()] == [{"k": "a", "t": 7, "v": 9}]
+
+
+def test_a_key_with_most_of_the_rows_is_reduced_to_panes_before_any_row_is_moved(
+        spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    run_batch(plan(SlidingWindow(60, 1)), {"s": frame_of(spark, ROWS)}).explain()
+    stages = capsys.readouterr().out.split("Exchange ")  # the last one printed is the first to run
+    assert len(stages) > 1
+    assert "HashAggregate" in stages[-1]
+    assert "partial_count" in stages[-1]
+    assert all("__pw_a" not in stage.split("HashAggregate")[0] for stage in stages[1:]), "no argument is shuffled"
+
+
 # -- what is refused, and how
 
 
@@ -164,3 +200,15 @@ def test_explain_names_panes_and_copies(spark: SparkSession) -> None:
     text = explain_strategy(plan(SlidingWindow(60, 1)), {"s": frame_of(spark, ROWS)})
     assert "panes of 1, 60 per window" in text
     assert "59 more of every row" in text
+
+
+@pytest.mark.parametrize(("window", "partition", "where"), [
+    (PartitionedRowWindow(4, 2), ("k",), "by group"),
+    (RowWindow(4, 2), (), "in one task, because its windows are of the whole stream"),
+])
+def test_explain_says_how_many_tasks_share_row_windows(
+        spark: SparkSession, window: RowWindow, partition: tuple[str, ...], where: str) -> None:
+    clause = WindowClause(window, "row-num", OrdinalKind.ROWS, partition=partition)
+    query = WindowAggregate(source(), clause, (NamedScalar.column("k"),), COUNT_MAX_AVG)
+    frame = arrival(frame_of(spark, ROWS), "t")
+    assert where in explain_strategy(query, {"s": frame})
