@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from panewise.aggregates import Aggregate, register
     from panewise.api import Results, Run, explain, follow, open_query, run, spark_session, sql, stream
     from panewise.core.errors import PanewiseError
+    from panewise.engines.spark import (
+        StatusListener,
+        arrival,
+        plain_errors,
+        punctuated,
+        query_status,
+        read_auction,
+        read_batch,
+        read_parts,
+        read_stream,
+        register_parts,
+        split_late,
+    )
     from panewise.progress.punctuation import END, Punctuation
 
 __all__ = [
@@ -24,12 +37,23 @@ __all__ = [
     "Punctuation",
     "Results",
     "Run",
+    "StatusListener",
+    "arrival",
     "explain",
     "follow",
     "open_query",
+    "plain_errors",
+    "punctuated",
+    "query_status",
+    "read_auction",
+    "read_batch",
+    "read_parts",
+    "read_stream",
     "register",
+    "register_parts",
     "run",
     "spark_session",
+    "split_late",
     "sql",
     "stream",
 ]
@@ -39,6 +63,9 @@ _HOMES = {
     **dict.fromkeys(("Results", "Run", "explain", "follow", "open_query", "run", "spark_session", "sql", "stream"),
                     "panewise.api"),
     "PanewiseError": "panewise.core.errors",
+    **dict.fromkeys(("StatusListener", "arrival", "plain_errors", "punctuated", "query_status", "read_auction",
+                     "read_batch", "read_parts", "read_stream", "register_parts", "split_late"),
+                    "panewise.engines.spark"),
     **dict.fromkeys(("END", "Punctuation"), "panewise.progress.punctuation"),
 }
 

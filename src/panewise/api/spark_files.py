@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
 from panewise.engines.spark.session import session
 from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
+from panewise.engines.spark.status import as_json, query_status
 from panewise.engines.spark.streaming import LATE_METRIC
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import LATE_COLUMN
@@ -51,15 +52,16 @@ class Watcher(Protocol):
 
 def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "drop",
               progress: str | None = None, checkpoint: str | Path | None = None,
-              rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None) -> LocalRun:
-    """Start a run; ``rows_per_batch`` is the size of a micro-batch where it is a stream.
+              rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None,
+              conf: Mapping[str, Any] | None = None) -> LocalRun:
+    """Start a run; ``rows_per_batch`` is the size of a micro-batch where it is a stream, ``conf`` sets up the session.
 
     It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
     data, or late rows to be treated in a special way.
     """
     used = {node.name for node in plan.walk() if isinstance(node, Source)}
     streams = {name: stream for name, stream in streams.items() if name in used}
-    settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS}
+    settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS, **(conf or {})}
     spark = session(master, **settings)
     needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value
     if checkpoint is None and not needs_order and not any(s.has_punctuation for s in streams.values()):
@@ -117,6 +119,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
     label = CheckpointLabel.claim(home, plan, streams, engine="spark", late=late, progress=progress)
     parts = NumberedParts(home / "results")
     told: dict[str, Any] = {"rows": 0, "late": 0}
+    counts = BatchCounts(home / "late.json")
     late_rows: list[dict[str, Any]] = []
 
     def tables() -> Iterator[pa.Table]:
@@ -133,10 +136,11 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
                  .option("checkpointLocation", str(home / "spark")).trigger(availableNow=True).start())
         try:
             while query.isActive or not fresh.empty():
-                told.update(_counters(query))
+                told.update(counts.after(query.recentProgress))
                 if watch is not None:
+                    status = query_status(query)
                     watch.say("streaming on Spark")
-                    watch.advance(told["rows"])
+                    watch.advance(told["rows"], status.bound)
                 try:
                     number = fresh.get(timeout=POLL_SECONDS)
                 except Empty:
@@ -147,7 +151,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
             failure = query.exception()
             if failure is not None:
                 raise translate(failure) or failure
-            told.update(_counters(query), rows=sum(s.count_rows() for s in streams.values()))
+            told.update(counts.after(query.recentProgress), rows=sum(s.count_rows() for s in streams.values()))
             label.end()
         finally:
             query.stop()
@@ -160,13 +164,28 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
     return LocalRun(tables(), finish, _without_late(schema.empty_table(), []))
 
 
-def _counters(query: Any) -> dict[str, int]:
-    rows = late = 0
-    for report in query.recentProgress:
-        rows += report["numInputRows"]
-        metric = report["observedMetrics"].get(LATE_METRIC)
-        late += (metric["late_rows"] or 0) if metric else 0
-    return {"rows": rows, "late": late}
+class BatchCounts:
+    """Rows and late rows of every micro-batch, kept beside the checkpoint: Spark's own reports end with a run.
+
+    A batch that is repeated after a failure has the same rows, so it replaces its own counts.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.counts: dict[str, list[int]] = json.loads(path.read_text()) if path.exists() else {}
+
+    def after(self, reports: Iterable[Any]) -> dict[str, int]:
+        """The sums, with what Spark has reported by now."""
+        before = dict(self.counts)
+        for report in map(as_json, reports):
+            metric = (report.get("observedMetrics") or {}).get(LATE_METRIC) or {}
+            if report["numInputRows"] or metric.get("late_rows"):  # Spark reports idle batches under the last number
+                self.counts[str(report["batchId"])] = [report["numInputRows"], int(metric.get("late_rows") or 0)]
+        if self.counts != before:
+            staged = self.path.with_suffix(".writing")
+            staged.write_text(json.dumps(self.counts))
+            staged.replace(self.path)
+        return {"rows": sum(c[0] for c in self.counts.values()), "late": sum(c[1] for c in self.counts.values())}
 
 
 def _without_late(table: pa.Table, late_rows: list[dict[str, Any]]) -> pa.Table:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from panewise.api.local import LocalRun, check_final, run_local
 from panewise.api.query import ENGINES, plan_of
 from panewise.cli.live import is_live, run_live
+from panewise.cli.spark_live import is_spark_live, run_spark_live
 from panewise.cli.terminal import key_value, output, parameter, query_text, result_table, unique
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
@@ -32,7 +33,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         description="Run a window query. A stream is a Parquet, CSV or NDJSON file, or a directory of them in name "
         "order; the order of rows is the order of arrival. The embedded engine also reads NDJSON from standard input "
         "(-), from a socket it listens on (tcp://127.0.0.1:9000, unix:///path, with ?ack for senders that repeat what "
-        "was not acknowledged) and from files that grow (--follow).",
+        "was not acknowledged) and from files that grow (--follow). Spark also reads rate:ROWS_PER_SECOND, "
+        "auction:bids?rate=1000&live (a generated site), kafka://host:9092/topic and tcp://127.0.0.1:9000, with "
+        "results on the terminal or, each exactly once, as Parquet files in --out DIR/.",
     )
     parser.add_argument("query", help="SQL text, a file with it, or - for standard input")
     parser.add_argument("--stream", type=key_value, action="append", default=[], metavar="NAME=PATH", required=True)
@@ -52,6 +55,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--columns", type=key_value, action="append", default=[], metavar="NAME=COLUMNS",
                         help="declare a stream that is still to come: bids='ts timestamp, price double'")
     parser.add_argument("--follow", action="store_true", help="go on reading NDJSON files as they grow")
+    parser.add_argument("--for", dest="seconds", metavar="DURATION", help="stop a live stream on Spark after this time")
+    parser.add_argument("--once", action="store_true", help="read what a live stream on Spark has now, then stop")
+    parser.add_argument("--conf", type=key_value, action="append", default=[], metavar="NAME=VALUE",
+                        help="a setting of the Spark session, such as spark.jars.packages=...")
     parser.add_argument("--emit", default="final", metavar="POLICY",
                         help="final | change | early:10s (of progress) | clock:5s: early results are corrected by rows "
                         "with change -1 (embedded engine)")
@@ -67,6 +74,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run one query."""
+    if is_spark_live(options):
+        return run_spark_live(options)
     live = is_live(options)
     for path in (None if live else options.out, options.late_out):
         if path is not None:
@@ -92,7 +101,7 @@ def command(options: argparse.Namespace) -> int:
 
             watch.say("starting Spark")
             run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
-                            checkpoint=options.checkpoint, watch=watch)
+                            checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf))
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,

@@ -47,12 +47,15 @@ class Promise:
     line: int
 
 
-def segments(path: Path, *, start_line: int = 1) -> Iterator[Lines | Promise]:
-    """The file as runs of data lines and single punctuation lines, in order."""
+def segments(path: Path, *, start_line: int = 1, growing: bool = False) -> Iterator[Lines | Promise]:
+    """The file as runs of data lines and single punctuation lines, in order.
+
+    Of a ``growing`` file a last line without its end is left out.
+    """
     number = 1
     try:
         with path.open("rb") as file:
-            for block in blocks(file):
+            for block in blocks(file, growing=growing):
                 for part in split(block, number, path):
                     if isinstance(part, Promise):
                         if part.line >= start_line:
@@ -66,7 +69,7 @@ def segments(path: Path, *, start_line: int = 1) -> Iterator[Lines | Promise]:
         raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def blocks(file: BinaryIO) -> Iterator[bytes]:
+def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
     """What is left of a text file in blocks of whole lines."""
     rest = b""
     while chunk := file.read(BLOCK):
@@ -76,7 +79,7 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
             rest = chunk[cut:]
         else:
             rest += chunk
-    if rest.strip():
+    if rest.strip() and not growing:
         yield rest + b"\n"
 
 

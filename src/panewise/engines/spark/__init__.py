@@ -10,31 +10,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from panewise.engines.spark.describe import explain_frames
     from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming, source_schema
     from panewise.engines.spark.failures import plain_errors, translate
-    from panewise.engines.spark.progress import punctuated, split_late
-    from panewise.engines.spark.sources import read_batch, read_stream
+    from panewise.engines.spark.generated import read_auction
+    from panewise.engines.spark.progress import arrival, punctuated, split_late
+    from panewise.engines.spark.shipping import package_zip, ship
+    from panewise.engines.spark.sinks import committed_parts, read_parts, register_parts
+    from panewise.engines.spark.sockets import SocketSpool, read_socket
+    from panewise.engines.spark.sources import read_batch, read_spool, read_stream
+    from panewise.engines.spark.status import QueryStatus, StatusListener, query_status
+
+_NAMES = {
+    "describe": ("explain_frames",),
+    "engine": ("explain_strategy", "run", "run_batch", "run_streaming", "source_schema"),
+    "failures": ("plain_errors", "translate"),
+    "generated": ("read_auction",),
+    "progress": ("arrival", "punctuated", "split_late"),
+    "shipping": ("package_zip", "ship"),
+    "sinks": ("committed_parts", "read_parts", "register_parts"),
+    "sockets": ("SocketSpool", "read_socket"),
+    "sources": ("read_batch", "read_spool", "read_stream"),
+    "status": ("QueryStatus", "StatusListener", "query_status"),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "QueryStatus",
+    "SocketSpool",
+    "StatusListener",
+    "arrival",
+    "committed_parts",
+    "explain_frames",
     "explain_strategy",
+    "package_zip",
     "plain_errors",
     "punctuated",
+    "query_status",
+    "read_auction",
     "read_batch",
+    "read_parts",
+    "read_socket",
+    "read_spool",
     "read_stream",
+    "register_parts",
     "run",
     "run_batch",
     "run_streaming",
+    "ship",
     "source_schema",
     "split_late",
     "translate",
 ]
-
-_HOMES = {
-    **dict.fromkeys(("explain_strategy", "run", "run_batch", "run_streaming", "source_schema"), "engine"),
-    **dict.fromkeys(("plain_errors", "translate"), "failures"),
-    **dict.fromkeys(("punctuated", "split_late"), "progress"),
-    **dict.fromkeys(("read_batch", "read_stream"), "sources"),
-}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -42,6 +42,8 @@ from panewise.windows.tuple_slide import TupleSlideWindow
 ORDINAL = "__pw_ordinal"
 START, END = "__pw_start", "__pw_end"
 """Where a window starts and ends, in results of kinds whose ends SQL does not compute."""
+_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+_UTC = ("UTC", "Etc/UTC", "Z", "GMT")
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
@@ -204,6 +206,9 @@ class Fragment:
     def _value(self, ordinal: Column) -> Column:
         kind = self.clause.ordinal
         if kind is OrdinalKind.TIMESTAMP:
+            if isinstance(self.bounds_type, T.TimestampNTZType) and not _in_utc():
+                seconds = (ordinal.cast("decimal(20,0)") / F.lit(1_000_000)).cast("decimal(18,6)")
+                return F.expr(_EPOCH) + F.make_dt_interval(F.lit(0), F.lit(0), F.lit(0), seconds)
             return F.timestamp_micros(ordinal).cast(self.bounds_type)
         if kind is OrdinalKind.DATE:
             return F.date_from_unix_date(ordinal.cast("int"))
@@ -268,8 +273,22 @@ def field_of(frame: DataFrame, name: str) -> T.StructField:
 def as_ordinal(value: Column, kind: OrdinalKind) -> Column:
     """A value of the windowing attribute as a bigint."""
     if kind is OrdinalKind.TIMESTAMP:
-        return F.unix_micros(value.cast("timestamp"))
+        instant = F.unix_micros(value.cast("timestamp"))
+        return instant if _in_utc() else F.when(F.typeof(value) == "timestamp_ntz", _naive(value)).otherwise(instant)
     return F.unix_date(value).cast("bigint") if kind is OrdinalKind.DATE else value.cast("bigint")
+
+
+def _naive(value: Column) -> Column:
+    """A time without a zone as a bigint. A cast to a timestamp would read it in the session's zone, where hours are
+    missing or come twice."""
+    since = (value.cast("timestamp_ntz") - F.expr(_EPOCH)).cast("interval second")
+    return (since.cast("decimal(18,6)") * F.lit(1_000_000)).cast("bigint")
+
+
+def _in_utc() -> bool:
+    """Whether the session takes times without a zone as we do; then the fast conversions are right."""
+    running = SparkSession.getActiveSession()
+    return running is None or running.conf.get("spark.sql.session.timeZone") in _UTC
 
 
 def window_bounds(window: SlidingWindow, wid: Column) -> tuple[Column, Column]:

@@ -59,13 +59,14 @@ class Promise:
 
 
 def pieces(stream: FileStream, path: Path, start: int, attribute: str, *,
-           columns: list[str] | None = None) -> Iterator[Piece | Promise]:
+           columns: list[str] | None = None, growing: bool = False) -> Iterator[Piece | Promise]:
     """What a file holds after its first ``start`` lines or rows, in order.
 
     ``columns`` are all that is needed of the rows, where the format can leave others out; none means only their number.
+    Of a ``growing`` NDJSON file a last line without its end is left out: the rest of it is still to come.
     """
     if stream.format is Format.NDJSON:
-        for part in ndjson.segments(path, start_line=start + 1):
+        for part in ndjson.segments(path, start_line=start + 1, growing=growing):
             if isinstance(part, ndjson.Promise):
                 yield Promise(part.line - 1, read_promise(part, path, stream.schema, attribute))
             else:

@@ -13,26 +13,39 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from panewise.core.errors import PanewiseError
+from panewise.engines.spark.shipping import package_zip, ship
 
 MINIMUM_JAVA = 17
 ARROW_ROWS = 65_536
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+SETTABLE = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""What a session can still be given when its JVM is already running, as on a Connect server."""
 
 
 def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | Path | None = None,
-            **conf: Any) -> SparkSession:
+            connect: bool = False, **conf: Any) -> SparkSession:
     """The running session, or a new one with defaults that fit window queries.
 
-    ``conf`` takes Spark settings with dots as keys (``**{"spark.ui.enabled": "true"}``); they win over the defaults.
-    ``log`` is where the JVM and its workers write (default: a temporary file that goes away with the process).
+    ``master`` is ``local[*]``, a cluster's URL, or ``sc://host:port`` for a Spark Connect server; with ``connect`` a
+    server is started for the master and reached through Connect. Workers of a cluster or a server are sent this
+    package. ``conf`` takes Spark settings with dots as keys (``**{"spark.ui.enabled": "true"}``); they win over the
+    defaults. ``log`` is where the JVM and its workers write (default: a temporary file, gone with the process).
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -40,18 +53,26 @@ def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | 
             if running.conf.isModifiable(key):  # the others were decided when it started
                 running.conf.set(key, str(value))
         return running
-    remote = master.startswith("sc://") or "SPARK_REMOTE" in os.environ
-    if not remote:
+    server = master.startswith("sc://") or "SPARK_REMOTE" in os.environ
+    if connect or server:
+        check_connect()
+    if not server:
         check_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers must have the driver's packages
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name)
-    builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
-    for key, value in {**defaults(master), **conf}.items():
+    builder = builder.remote(master) if connect or master.startswith("sc://") else builder.master(master)
+    settings = {**(SETTABLE if server else defaults(master)), **conf}
+    if not server and local_cores(master) is None:
+        settings.setdefault("spark.submit.pyFiles", str(package_zip()))
+    for key, value in settings.items():
         builder = builder.config(key, str(value))
-    if remote:
-        return builder.getOrCreate()
-    with _stderr_to(Path(log) if log is not None else _passing_file()):
+    if server:
+        started = builder.getOrCreate()
+        ship(started)
+        return started
+    with _stderr_to(Path(log) if log is not None else _passing_file()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Failed to set spark", UserWarning)  # the server was started with them
         return builder.getOrCreate()
 
 
@@ -65,11 +86,7 @@ def defaults(master: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        **SETTABLE,
     }
     cores = local_cores(master)
     if cores is not None:
@@ -112,6 +129,21 @@ def check_java() -> int:
     if version is not None and version < MINIMUM_JAVA:
         raise PanewiseError(f"{program} is Java {version}. {advice}")
     return version or MINIMUM_JAVA
+
+
+def check_connect() -> None:
+    """A clear error when the packages that talk to a Connect server are missing."""
+    missing = [name for name in ("grpc", "grpc_status", "google.rpc", "zstandard") if not _found(name)]
+    if missing:
+        raise PanewiseError(f"Spark Connect needs Python packages that are not installed ({missing[0]} is missing): "
+                            "pip install 'panewise[connect]', or use a master such as local[*] or spark://host:7077")
+
+
+def _found(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent
+        return False
 
 
 def java_major(text: str) -> int | None:

@@ -31,7 +31,7 @@ from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.files.formats import expand, format_of
 from panewise.files.reader import FileStream
 from panewise.files.types import normal_schema
-from panewise.progress.watermarks import NO_BOUND
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 FORMAT = "panewise"
 ROWS_PER_BATCH = 1_000_000
@@ -47,6 +47,8 @@ class StreamOptions:
     progress: str = "source"
     finite: bool = True
     rows_per_batch: int = ROWS_PER_BATCH
+    discard: bool = False
+    """Whether files are deleted once everything in them is done with."""
     stored: str | None = None
     """The columns as the files have them (Arrow's own encoding), so that only the first look has to find them out."""
 
@@ -80,6 +82,24 @@ def read_batch(spark: SparkSession, path: str | Path, *, time: str | None = None
     return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH)
 
 
+def read_spool(spark: SparkSession, folder: str | Path, columns: pa.Schema, *, time: str | None = None,
+               progress: str = "source", rows_per_batch: int = ROWS_PER_BATCH, discard: bool = True) -> DataFrame:
+    """A folder of NDJSON files that somebody goes on writing, as a streaming DataFrame; it may still be empty.
+
+    A last line without its end is left for later. With ``discard`` a file is deleted when all of it has been
+    processed and the next one has begun.
+    """
+    stored = normal_schema(columns)
+    attribute = SourceSchema.of(stored, time=time).time
+    if attribute is None:
+        raise PlanError(f"{folder}: no column orders the stream; name one with time=, such as time='ts'")
+    encoded = base64.b64encode(stored.serialize().to_pybytes()).decode()
+    options = StreamOptions(str(Path(folder).absolute()), attribute, progress, False, rows_per_batch, discard, encoded)
+    options.tracker(options.open())  # a policy that cannot work is refused here
+    spark.dataSource.register(PanewiseFiles)
+    return spark.readStream.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
+
+
 def _load(spark: SparkSession, reader: Any, path: str | Path, time: str | None, progress: str, finite: bool,
           rows_per_batch: int) -> DataFrame:
     if rows_per_batch < 1:
@@ -89,7 +109,7 @@ def _load(spark: SparkSession, reader: Any, path: str | Path, time: str | None, 
     if attribute is None:
         raise PlanError(f"{path}: no column orders the stream; name one with time=, such as time='ts'")
     stored = base64.b64encode(stream.stored.serialize().to_pybytes()).decode()
-    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch, stored)
+    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch, stored=stored)
     options.tracker(stream)  # a policy that cannot work is refused here
     spark.dataSource.register(PanewiseFiles)
     found: DataFrame = reader.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
@@ -145,6 +165,9 @@ class Place:
     """Lines or rows of all files before."""
     ended: bool = False
     progress: dict[str, Any] | None = None
+    bound: int = NO_BOUND
+    """What is promised for all rows here, and the same for a person to read."""
+    bound_text: str = ""
 
     def same_as(self, other: Place) -> bool:
         """Whether nothing lies between two places."""
@@ -183,7 +206,8 @@ class Walker:
             at = at if path.name == file else 0
             file = path.name
             span = Span(file, at, at, position, tracker.snapshot())
-            for item in pieces(self.stream, path, at, self.options.attribute, columns=tracker.columns):
+            for item in pieces(self.stream, path, at, self.options.attribute, columns=tracker.columns,
+                               growing=not self.options.finite):
                 if until is not None and file == until.file and item.at >= until.at:
                     break
                 if isinstance(item, Piece):
@@ -207,11 +231,11 @@ class Walker:
             if span.stop > span.start:
                 spans.append(span)
             if left is not None and left <= 0:
-                return Place(file, at, position, False, tracker.snapshot()), spans
+                return _place(file, at, position, False, tracker), spans
         ended = self.options.finite if until is None else until.ended
         if ended:
             spans.append(Span(None, 0, 0, position, tracker.snapshot()))
-        return Place(file, at, position, ended, tracker.snapshot()), spans
+        return _place(file, at, position, ended, tracker), spans
 
     def _from(self, file: str, last: str | None) -> list[Path]:
         files = self.files if self.files is not None else expand(Path(self.options.path))
@@ -296,6 +320,14 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, Span)
         return Walker(self.options).read(partition)
 
+    def commit(self, end: dict[str, str]) -> None:
+        """Everything before this offset will never be asked for again."""
+        if self.options.discard:
+            done = Place.of(end)
+            for path in expand(Path(self.options.path)):
+                if path.name < done.file:
+                    path.unlink()
+
 
 class FileBatchReader(DataSourceReader):
     """All files at once."""
@@ -311,6 +343,12 @@ class FileBatchReader(DataSourceReader):
         """One task."""
         assert isinstance(partition, Span)
         return Walker(self.options).read(partition)
+
+
+def _place(file: str, at: int, position: int, ended: bool, tracker: Tracker) -> Place:
+    bound = tracker.bound
+    text = tracker.kind.text(bound) if NO_BOUND < bound < FINISHED else ""
+    return Place(file, at, position, ended, tracker.snapshot(), bound, text)
 
 
 def _room(piece: Piece, left: int | None, until: Place | None) -> int:

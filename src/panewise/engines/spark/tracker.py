@@ -42,6 +42,11 @@ class Tracker:
         """The columns needed to follow progress without stamping rows."""
         return list(dict.fromkeys([self.attribute, *self.generator.columns])) if self.reads_rows else []
 
+    @property
+    def bound(self) -> int:
+        """What is promised for all rows, in line or derived."""
+        return max(self.table.linear, self.generator.bound) if self.reads_rows else self.table.linear
+
     def observe(self, rows: pa.Table) -> Ordinals:
         """Rows passed by; the derived bounds in force before each."""
         extra = {c: rows.column(c) for c in self.generator.columns}

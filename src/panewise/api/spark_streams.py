@@ -1,0 +1,144 @@
+"""Streams that Spark reads, named as on the command line: ``rate:1000``, ``kafka://…``, ``tcp://…``, ``auction:…``.
+
+Rows of Kafka messages and sockets are JSON objects, one each; an object whose only key is ``punctuation`` is a promise,
+as in NDJSON files.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from panewise.core.errors import PlanError, SourceError
+from panewise.datasets.auction import STREAMS, AuctionSite
+from panewise.engines.spark.generated import SEGMENT_EVENTS, read_auction
+from panewise.engines.spark.progress import punctuated
+from panewise.engines.spark.sockets import SocketSpool, read_socket
+from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.types import spark_type
+from panewise.files.types import normal_schema
+from panewise.progress import PUNCTUATION_KEY
+
+SCHEMES = ("rate", "auction", "kafka", "tcp")
+KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+
+
+def is_spark_stream(text: str) -> bool:
+    """Whether a text names a stream that only Spark reads.
+
+    >>> [is_spark_stream(t) for t in ("rate:100", "kafka://host:9092/bids", "data/bids.ndjson", "rate.csv")]
+    [True, True, False, False]
+    """
+    scheme, sign, _ = text.partition(":")
+    return bool(sign) and scheme in SCHEMES
+
+
+@dataclass
+class SparkStreams:
+    """Opens streams for one session; what listens for them hangs up when ``stack`` is closed."""
+
+    spark: SparkSession
+    home: Path
+    """Where received lines are spooled: beside the checkpoint."""
+    stack: ExitStack
+    addresses: dict[str, tuple[str, int]]
+    """Where sockets listen, by the name of the stream."""
+
+    def open(self, name: str, text: str, *, columns: pa.Schema | None = None, time: str | None = None,
+             progress: str | None = None) -> DataFrame:
+        """A stream by its text; columns are declared where messages do not tell them."""
+        scheme, _, rest = text.partition(":")
+        if scheme == "rate" and is_spark_stream(text):
+            return rate(self.spark, rest)
+        if scheme == "auction" and is_spark_stream(text):
+            return auction(self.spark, rest)
+        if not is_spark_stream(text):
+            return read_stream(self.spark, text, time=time, progress=progress or "source")
+        if columns is None:
+            raise PlanError(f"declare the columns of {name!r}: --columns {name}='ts timestamp, price double'")
+        if scheme == "kafka":
+            return kafka(self.spark, text, columns)
+        return self._socket(name, text, columns, time, progress)
+
+    def _socket(self, name: str, text: str, columns: pa.Schema, time: str | None, progress: str | None) -> DataFrame:
+        url = urlsplit(text)
+        try:
+            port = url.port
+        except ValueError:
+            port = None
+        if port is None:
+            raise SourceError(f"{text!r} is no address of a socket: write tcp://127.0.0.1:9000")
+        spool = self.stack.enter_context(SocketSpool(self.home / "spool" / name, host=url.hostname or "127.0.0.1",
+                                                     port=port))
+        self.addresses[name] = spool.address
+        return read_socket(self.spark, spool, columns, time=time, progress=progress or "source")
+
+
+def rate(spark: SparkSession, text: str) -> DataFrame:
+    """Spark's rate source: ``timestamp`` and ``value``, so many rows per second."""
+    if not text.isdigit() or not int(text):
+        raise SourceError(f"rate:{text} says no number of rows per second: write rate:1000")
+    return spark.readStream.format("rate").option("rowsPerSecond", text).load()
+
+
+def auction(spark: SparkSession, text: str) -> DataFrame:
+    """A stream of the auction site: ``bids``, or ``bids?rate=1000&keys=50&events=100000&live``.
+
+    Without ``events`` it has no end.
+    """
+    stream, _, query = text.partition("?")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    known = [f.name for f in fields(AuctionSite)]
+    live = given.pop("live", None) is not None
+    segment = given.pop("segment", str(SEGMENT_EVENTS))
+    punctuate = given.pop("punctuate", "1 s")
+    if unknown := sorted(set(given) - set(known)):
+        raise SourceError(f"auction:{text}: an auction site has no {unknown[0]!r}; there are "
+                          f"{', '.join([*known, 'punctuate', 'segment', 'live'])}")
+    if not segment.isdigit():
+        raise SourceError(f"auction:{text}: a segment is a number of events, not {segment!r}")
+    if stream not in STREAMS:
+        raise SourceError(f"auction:{text}: an auction site has no stream {stream!r}; there are {', '.join(STREAMS)}")
+    kinds: dict[str, Any] = {"skew": float, "disorder": float, "start": str, "max_delay": str}
+    try:
+        numbers: dict[str, Any] = {k: kinds.get(k, int)(v) for k, v in given.items()}
+    except ValueError as error:
+        raise SourceError(f"auction:{text}: {error}") from error
+    return read_auction(spark, stream, AuctionSite(**numbers), punctuate=punctuate, segment_events=int(segment),
+                        live=live, endless="events" not in given)
+
+
+def kafka(spark: SparkSession, text: str, columns: pa.Schema) -> DataFrame:
+    """``kafka://host:9092/topic?startingOffsets=earliest``: messages are JSON; options are those of Spark's source."""
+    url = urlsplit(text)
+    topic = url.path.strip("/")
+    if not url.netloc or not topic:
+        raise SourceError(f"{text!r} names no topic: write kafka://host:9092/topic")
+    options = {"kafka.bootstrap.servers": url.netloc, "subscribe": topic, "startingOffsets": "earliest",
+               **dict(parse_qsl(url.query))}
+    try:
+        messages = spark.readStream.format("kafka").options(**options).load()
+        return from_json(messages, F.col("value").cast("string"), columns)
+    except PySparkException as error:
+        if "kafka" in str(error).lower() and "find" in str(error).lower():
+            raise SourceError("Kafka needs Spark's connector on the class path: start the session with "
+                              f"spark.jars.packages={KAFKA_PACKAGE}:{spark.version} (--conf on the command line), or "
+                              "put its jar there") from None
+        raise
+
+
+def from_json(messages: DataFrame, text: Any, columns: pa.Schema) -> DataFrame:
+    """Rows and punctuation from messages of JSON text, one object each."""
+    types = T.StructType([T.StructField(f.name, spark_type(f.type)) for f in normal_schema(columns)])
+    both = T.StructType([*types, T.StructField(PUNCTUATION_KEY, T.StringType())])
+    parsed = messages.select(F.from_json(text, both).alias("row"))
+    return punctuated(parsed.select("row.*"), PUNCTUATION_KEY)

@@ -1,0 +1,109 @@
+"""``panewise run`` on Spark over streams that are read as they come: rate, Kafka, sockets, a generated site."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from panewise.api.columns import parse_columns
+from panewise.api.query import plan_of
+from panewise.cli.live import stopped_by_signals
+from panewise.cli.terminal import errors, output, parameter, query_text, result_table, unique
+from panewise.cli.watch import Watch
+from panewise.core.errors import PlanError
+from panewise.core.time import SECOND, parse_duration
+from panewise.planner.capabilities import check
+
+POLL_SECONDS = 0.2
+PREFIXES = ("rate:", "auction:", "kafka:", "tcp:")
+INTERRUPTED = 130
+
+
+def is_spark_live(options: argparse.Namespace) -> bool:
+    """Whether Spark is to read something that is no file."""
+    return options.engine == "spark" and any(value.startswith(PREFIXES) for _, value in options.stream)
+
+
+def run_spark_live(options: argparse.Namespace) -> int:
+    """Run until the streams end, the time is over or the user stops it; with a checkpoint it can go on later."""
+    from panewise.api.spark_streams import SparkStreams
+    from panewise.engines.spark import plain_errors, query_status, run, source_schema, translate
+    from panewise.engines.spark.session import session
+
+    if options.out is not None and not options.out.endswith(os.sep):
+        raise PlanError(f"--out {options.out}: results of a live stream on Spark go to a folder of Parquet files "
+                        "(--out DIR/) or to the terminal")
+    times, given = unique(options.time, "the time column of"), unique(options.stream, "stream")
+    columns = {name: parse_columns(text) for name, text in unique(options.columns, "the columns of").items()}
+    for what, named in (("--time", times), ("--columns", columns)):
+        if unknown := sorted(set(named) - set(given)):
+            raise PlanError(f"{what} names {unknown[0]!r}, but there is no such --stream")
+    limit = parse_duration(options.seconds) / SECOND if options.seconds else None
+    with ExitStack() as stack:
+        home = Path(options.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="panewise-run-")))
+        watch = stack.enter_context(Watch({}, quiet=options.quiet))
+        watch.say("starting Spark")
+        spark = session(options.master, **dict(options.conf))
+        opener = SparkStreams(spark, home, stack, {})
+        with plain_errors():
+            frames = {name: opener.open(name, text, columns=columns.get(name), time=times.get(name),
+                                        progress=options.progress) for name, text in given.items()}
+            params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
+            plan = plan_of(query_text(options.query), {n: source_schema(f, time=times.get(n))
+                                                       for n, f in frames.items()}, params)
+            check(plan, options.engine)
+            results = run(plan, frames, late=options.late, progress=_progress(given, options.progress))
+        for name, (host, port) in opener.addresses.items():
+            errors.print(f"{name}: listening on tcp://{host}:{port}", highlight=False, soft_wrap=True)
+        query = _start(results, options, home, watch)
+        deadline = None if limit is None else time.monotonic() + limit
+        try:
+            with stopped_by_signals(query.stop) as signals:
+                while query.isActive and (deadline is None or time.monotonic() < deadline):
+                    status = query_status(query)
+                    watch.say(f"streaming on Spark, {status}")
+                    query.awaitTermination(POLL_SECONDS)
+        finally:
+            query.stop()
+        failure = query.exception()
+        status = query_status(query)
+    if failure is not None and not signals:
+        raise translate(failure) or failure
+    if not options.quiet:
+        errors.print(f"{status}", highlight=False)
+        watch.summary({"rows": status.rows, "late": status.late_rows}, options.out, None)
+    return INTERRUPTED if signals else 0
+
+
+def _progress(given: dict[str, str], policy: str | None) -> str:
+    """The policy for the engine: files, sockets and the site bring punctuation; the rate source comes in order."""
+    if all(text.startswith("rate:") for text in given.values()):
+        return policy or "ordered"
+    if policy is not None and all(text.startswith(("kafka:", "rate:")) for text in given.values()):
+        return policy
+    return "source"
+
+
+def _start(results: Any, options: argparse.Namespace, home: Path, watch: Watch) -> Any:
+    """To a folder of Parquet files that hold every batch once, or to the terminal."""
+    from panewise.engines.spark import register_parts
+
+    writer = results.writeStream.outputMode("append").option("checkpointLocation", str(home / "spark"))
+    if options.once:
+        writer = writer.trigger(availableNow=True)
+    if options.out is not None:
+        register_parts(results.sparkSession)
+        return writer.format("panewise_parts").option("path", str(Path(options.out).absolute())).start()
+
+    def show(batch: Any, number: int) -> None:
+        table = batch.toArrow()
+        watch.results(table.num_rows)
+        if table.num_rows:
+            output.print(result_table(table, limit=options.limit, title=f"micro-batch {number}"))
+
+    return writer.foreachBatch(show).start()

@@ -1,0 +1,98 @@
+"""``explain`` for Spark: the operators of a window aggregate, each with what it moves and what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from panewise.engines.spark.batch import batch_strategy
+from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.row_batch import shared_columns
+from panewise.engines.spark.sharding import default_shards
+from panewise.plan.nodes import Node
+from panewise.planner.capabilities import check
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of the physical plan."""
+
+    operator: str
+    does: str
+    shuffle: str = "none"
+    state: str = "none"
+
+
+def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
+    """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state."""
+    check(plan, "spark")
+    fragment = take_apart(plan, inputs)
+    streaming = fragment.below.isStreaming
+    lines = [f"strategy  {_streaming_strategy(fragment) if streaming else batch_strategy(fragment)}"]
+    if fragment.paned:
+        lines += [f"panes     {fragment.scheme.describe()}", f"copies    {copies(fragment)}"]
+    found = streaming_steps(fragment, shards or default_shards(fragment.below)) if streaming else batch_steps(fragment)
+    for step in found:
+        lines += [f"{step.operator}: {step.does}", f"    shuffle {step.shuffle}", f"    state   {step.state}"]
+    return "\n".join(lines)
+
+
+def copies(fragment: Fragment) -> str:
+    """What ``window()`` would have copied."""
+    saved = fragment.window.ratio - 1
+    if saved < 1:
+        return "none needed, a row is in at most one window"
+    return f"none; assigning rows to windows would make {saved} more of every row"
+
+
+def batch_steps(fragment: Fragment) -> list[Step]:
+    """The operators of a batch job."""
+    groups = _groups(fragment)
+    if not fragment.paned:
+        together = shared_columns(fragment)
+        where = f"all rows, by {', '.join(_public(fragment, together))}" if together else "all rows to one task"
+        return [Step("rows", "columns that the aggregate reads, in the JVM"),
+                Step("kernel", "windows of each group over its sorted rows, in Python workers (Arrow)", where,
+                     "the open windows of one group at a time")]
+    scheme = fragment.scheme
+    first = Step("pane aggregate", f"one partial per {groups} and pane", f"partials (not rows), by {groups} and pane",
+                 "a hash table of partials per task")
+    if scheme.per_window <= scheme.per_slide:
+        return [first]
+    return [first, Step("roll-up", f"each window from {scheme.per_window} panes", f"partials, by {groups}",
+                        f"{scheme.per_window} panes of one group at a time")]
+
+
+def streaming_steps(fragment: Fragment, shards: int) -> list[Step]:
+    """The operators of a streaming query."""
+    together = fragment.keys if fragment.paned else shared_columns(fragment)
+    count = shards if together else 1
+    if fragment.paned:
+        kept = f"panes of open windows, {fragment.scheme.per_window} to a window; only touched chunks are written"
+        first = Step("pane partials", f"one partial per {_groups(fragment)} and pane of a micro-batch, in Arrow")
+        moved = "partials (not rows)"
+    else:
+        kept = "what the kernels need of the rows of open windows, a piece for each bucket of groups"
+        first = Step("rows", "columns that the kernels read, in Arrow")
+        moved = "rows"
+    why = f"{count} shards, by hash of {', '.join(_public(fragment, together))}" if together else "one shard"
+    return [first, Step("kernel host", "closes windows as promises arrive; each result leaves once",
+                        f"{moved} to {why}; promises to every shard", f"{kept}; and the bounds of every input")]
+
+
+def _streaming_strategy(fragment: Fragment) -> str:
+    how = "pane partials" if fragment.paned else "rows"
+    return f"{how} per micro-batch (stateless), kernel host per shard (stateful)"
+
+
+def _groups(fragment: Fragment) -> str:
+    return ", ".join(_public(fragment, fragment.keys)) or "stream"
+
+
+def _public(fragment: Fragment, internal: list[str]) -> list[str]:
+    """Names of the query for internal ones."""
+    names = dict(zip(fragment.keys, (k.name for k in fragment.node.keys), strict=True))
+    names |= {i: c for i, c in zip(fragment.partition, fragment.clause.partition, strict=True) if i not in names}
+    return [names.get(i, i) for i in internal]

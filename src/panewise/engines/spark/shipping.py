@@ -1,0 +1,36 @@
+"""The package for workers that do not have it installed: a cluster's executors, a Connect server's.
+
+Only this package travels; what it imports (Arrow, NumPy, numba, pandas) has to be where the workers run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import panewise
+
+
+@cache
+def package_zip() -> Path:
+    """This package as a zip file for ``spark.submit.pyFiles`` or ``addArtifacts``; it goes away with the process."""
+    folder = Path(tempfile.mkdtemp(prefix="panewise-package-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    home = Path(panewise.__file__).parent
+    target = folder / "panewise.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(home.rglob("*")):
+            if path.suffix in {".py", ".typed"}:
+                archive.write(path, Path("panewise") / path.relative_to(home))
+    return target
+
+
+def ship(spark: SparkSession) -> None:
+    """Send the package to the workers of a session that was made elsewhere, classic or Connect."""
+    spark.addArtifacts(str(package_zip()), pyfile=True)

@@ -1,0 +1,134 @@
+"""NDJSON from a socket as a Spark stream that can be read again: received lines are kept in a spool of files.
+
+The driver listens. What a sender sends is on disk before anything else is done with it, so offsets are lines of the
+spool, and a query that is restarted reads the same rows. A sender that wants no line lost either is told
+``{"received": n}`` when it connects, and after everything that was stored; it goes on with line n + 1. Files of the
+spool are deleted when their rows have been processed. A stream ends with the line ``{"punctuation": {}}``.
+
+Driver and executors have to see the folder of the spool: a local one for a local master, a shared one for a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.core.errors import SourceError
+from panewise.engines.spark.sources import ROWS_PER_BATCH, read_spool
+
+FILE_BYTES = 64 << 20
+READ_BYTES = 1 << 20
+
+
+class SocketSpool:
+    """Listens on an address (one sender at a time) and stores what comes; a context manager that hangs up at its end.
+
+    A file is named by the number of lines before it, so a spool knows how much it has received even when the files of
+    rows that were processed are gone.
+    """
+
+    def __init__(self, folder: str | Path, *, host: str = "127.0.0.1", port: int = 0,
+                 file_bytes: int = FILE_BYTES) -> None:
+        self.folder, self.file_bytes = Path(folder), file_bytes
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SourceError(f"{folder}: a spool cannot be kept here: {error.strerror or error}") from error
+        self.received = 0
+        """Lines on disk, those whose files are gone included."""
+        self._file = self._go_on()
+        try:
+            self._server = socket.create_server((host, port), backlog=1)
+        except OSError as error:
+            self._file.close()
+            raise SourceError(f"tcp://{host}:{port}: cannot listen there: {error.strerror or error}") from error
+        self.address: tuple[str, int] = self._server.getsockname()[:2]
+        """Where it really listens: port 0 becomes a free one."""
+        self._peer: socket.socket | None = None
+        self.failure: Exception | None = None
+        self._thread = threading.Thread(target=self._serve, name="panewise-spool", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> SocketSpool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up; what was received stays."""
+        for one in (self._server, self._peer):
+            if one is not None:
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+                one.close()
+        self._thread.join()
+        self._file.close()
+
+    def _go_on(self) -> BinaryIO:
+        """The last file, without a line that was cut short by a crash; the first one in a new folder."""
+        files = sorted(self.folder.glob("[0-9]*.ndjson"))
+        path = files[-1] if files else self.folder / f"{0:015d}.ndjson"
+        file = path.open("a+b")
+        file.seek(0)
+        lines = kept = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                lines, kept = lines + 1, kept + len(line)
+        file.truncate(kept)
+        self.received = int(path.stem) + lines
+        return file
+
+    def _serve(self) -> None:
+        try:
+            while True:
+                try:
+                    self._peer, _ = self._server.accept()
+                except OSError:
+                    return  # closed
+                with suppress(OSError):
+                    self._tell()
+                    self._take(self._peer)
+                self._peer.close()
+        except Exception as error:
+            self.failure = error
+
+    def _take(self, peer: socket.socket) -> None:
+        rest = b""
+        while piece := peer.recv(READ_BYTES):
+            rest += piece
+            cut = rest.rfind(b"\n") + 1
+            if cut:
+                self._store(rest[:cut])
+                rest = rest[cut:]
+                with suppress(OSError):  # a sender that does not listen is no sender to fear for
+                    self._tell()
+
+    def _store(self, whole: bytes) -> None:
+        self._file.write(whole)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.received += whole.count(b"\n")
+        if self._file.tell() >= self.file_bytes:
+            self._file.close()
+            self._file = (self.folder / f"{self.received:015d}.ndjson").open("a+b")
+
+    def _tell(self) -> None:
+        if self._peer is not None:
+            self._peer.sendall(json.dumps({"received": self.received}).encode() + b"\n")
+
+
+def read_socket(spark: SparkSession, spool: SocketSpool, columns: pa.Schema, *, time: str | None = None,
+                progress: str = "source", rows_per_batch: int = ROWS_PER_BATCH) -> DataFrame:
+    """What a socket has received and will receive, as a streaming DataFrame."""
+    return read_spool(spark, spool.folder, columns, time=time, progress=progress, rows_per_batch=rows_per_batch)
