@@ -2,7 +2,7 @@
 
 A form says which loop folds rows into the state columns, and for every state column its initial value and how two of
 them merge. Only aggregates whose states are plain numbers that merge column by column have one; the loops are in
-``kernels/compiled.py``.
+``kernels/cells_numba.py`` and ``kernels/roll_up_numba.py``.
 """
 
 from __future__ import annotations

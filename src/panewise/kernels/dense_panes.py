@@ -19,17 +19,17 @@ from panewise.aggregates.arrays import as_floats, long_keys, plain, valid_rows
 from panewise.aggregates.base import Codes
 from panewise.aggregates.compiled_form import ADDED, CompiledForm, StateColumn
 from panewise.core.ordinals import Ordinals
-from panewise.kernels import compiled
+from panewise.kernels import cells_numba, roll_up_numba
 from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.sliding import SlidingWindow
 
 Numbers = npt.NDArray[Any]
 """int64 or float64."""
-MERGES = {"sum": compiled.SUM, "min": compiled.MIN, "max": compiled.MAX, "pair": compiled.PAIR, "rest": compiled.REST}
+MERGES = {name: getattr(roll_up_numba, name.upper()) for name in ("sum", "min", "max", "pair", "rest")}
 FOLDS: dict[str, Callable[..., None]] = {
-    "float sum": compiled.fold_float_sum, "int sum": compiled.fold_int_sum,
-    "float max": compiled.fold_float_max, "float min": compiled.fold_float_min,
-    "int max": compiled.fold_int_max, "int min": compiled.fold_int_min,
+    "float sum": cells_numba.fold_float_sum, "int sum": cells_numba.fold_int_sum,
+    "float max": cells_numba.fold_float_max, "float min": cells_numba.fold_float_min,
+    "int max": cells_numba.fold_int_max, "int min": cells_numba.fold_int_min,
 }
 AS_THEY_ARE = {fold: pa.float64() if fold.startswith("float") else pa.int64() for fold in FOLDS}
 """The type of an argument that a loop reads as it is."""
@@ -148,9 +148,9 @@ class DensePanes:
         spec = self.spec
         slots = np.empty(len(values), np.int64)
         fresh = np.empty(int(self._free_count[0]), np.int64)
-        done = compiled.admit(values, bounds, floor, keys, direct, low, spec.origin - spec.lag, spec.range, spec.slide,
-                              self.paired, self._row_of, self._first_pane, self._free, self._free_count, self.groups,
-                              fresh, slots)
+        done = cells_numba.admit(
+            values, bounds, floor, keys, direct, low, spec.origin - spec.lag, spec.range, spec.slide, self.paired,
+            self._row_of, self._first_pane, self._free, self._free_count, self.groups, fresh, slots)
         if self._free_count[1]:
             self._note_new(fresh[: self._free_count[1]])
             self._free_count[1] = 0
@@ -158,7 +158,7 @@ class DensePanes:
 
     def fold_at(self, slots: Codes, arguments: Sequence[Sequence[pa.Array]]) -> None:
         """Rows into the cells at these slots."""
-        compiled.fold_count(self._counts, slots)
+        cells_numba.fold_count(self._counts, slots)
         at = 0
         for form, columns in zip(self.forms, arguments, strict=True):
             end = at + len(form.columns)
@@ -177,7 +177,7 @@ class DensePanes:
         if mask is not None:
             slots = slots[mask]
         if form.fold == "count":
-            compiled.fold_count(states[0], slots)
+            cells_numba.fold_count(states[0], slots)
             return
         array = plain(array)
         if mask is not None:
@@ -197,16 +197,17 @@ class DensePanes:
         done = 0
         while True:
             fresh = np.empty(int(self._free_count[0]), np.int64)
-            done += compiled.place(values[done:], codes[done:], base, spec.range, spec.slide, self.paired, self._row_of,
-                                   self._first_pane, self._free, self._free_count, self.groups, fresh, slots[done:])
+            done += cells_numba.place(
+                values[done:], codes[done:], base, spec.range, spec.slide, self.paired, self._row_of, self._first_pane,
+                self._free, self._free_count, self.groups, fresh, slots[done:])
             if self._free_count[1]:
                 self._note_new(fresh[: self._free_count[1]])
                 self._free_count[1] = 0
             if done == len(values):
                 return slots
-            pane = compiled.pane_of(int(values[done]) - base, spec.range, spec.slide, self.paired)
+            pane = cells_numba.pane_of(int(values[done]) - base, spec.range, spec.slide, self.paired)
             if not self._first_pane <= pane < self._first_pane + len(self._row_of):
-                rest = compiled.pane_of(int(values[done:].min()) - base, spec.range, spec.slide, self.paired)
+                rest = cells_numba.pane_of(int(values[done:].min()) - base, spec.range, spec.slide, self.paired)
                 self._reach(min(pane, rest), pane)
             else:
                 self._resize(2 * self.ints.shape[1], self.groups)
@@ -238,7 +239,7 @@ class DensePanes:
         while self.state[0] < stop:
             room = max(groups, min(RESULTS_AT_ONCE, groups * 64))
             wids, numbers, ints, floats = self._output(room)
-            count = compiled.close_windows(
+            count = roll_up_numba.close_windows(
                 self.ints, self.floats, self._int_merges, self._float_merges, self._int_initial, self._float_initial,
                 self.panes, self.rows, self._running, self._back_ints, self._back_floats, self.state, self.per_window,
                 self.per_slide, stop, self.closed, groups, wids, numbers, ints, floats)
@@ -256,7 +257,7 @@ class DensePanes:
             at[1] = start[0]
             while at[0] < len(chosen):
                 wids, numbers, ints, floats = self._output(min(RESULTS_AT_ONCE, max(64, 4 * len(chosen))))
-                count = compiled.close_groups(
+                count = roll_up_numba.close_groups(
                     self.ints, self.floats, self._int_merges, self._float_merges, self._int_initial,
                     self._float_initial, self.panes, self.rows, start, self.per_window, self.per_slide, stop,
                     self.closed, chosen, at, wids, numbers, ints, floats)
@@ -281,7 +282,7 @@ class DensePanes:
             self.state[1:] -= head
 
     def _recycle(self, panes: Ordinals, rows: Codes) -> None:
-        compiled.clear_rows(self.ints, self.floats, self._int_initial, self._float_initial, rows)
+        cells_numba.clear_rows(self.ints, self.floats, self._int_initial, self._float_initial, rows)
         self._row_of[panes - self._first_pane] = -1
         count = int(self._free_count[0])
         self._free[count : count + len(rows)] = rows
@@ -308,7 +309,7 @@ class DensePanes:
         k, m, (start, head, split, _) = self.per_window, self.per_slide, self.state.tolist()
         parts: list[tuple[Ordinals, Ordinals, Codes, list[Numbers]]] = []
         initial = [(self._float_initial if f else self._int_initial)[at] for f, at in self.places]
-        invertible = [not f and self._int_merges[at] == compiled.SUM for f, at in self.places]
+        invertible = [not f and self._int_merges[at] == roll_up_numba.SUM for f, at in self.places]
         for j in range(head, len(self.panes)):
             pane, row = int(self.panes[j]), int(self.rows[j])
             end, used = (pane + k) // m, self.ints[0, row] > 0

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.aggregates.base import Codes
-from panewise.kernels.compiled import find_codes
+from panewise.kernels.cells_numba import find_codes
 
 ROOM = 1 << 12
 NEAR = 1 << 16

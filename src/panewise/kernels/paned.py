@@ -103,7 +103,7 @@ class PanedKernel(WindowKernel):
         return True
 
     def _some_late(self, values: Ordinals, keys: pa.Table, bounds: Ordinals | None) -> bool:
-        from panewise.kernels.compiled import any_below
+        from panewise.kernels.cells_numba import any_below
 
         if len(values) == 0:
             return False

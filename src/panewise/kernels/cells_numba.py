@@ -1,0 +1,223 @@
+"""Rows into the cells of panes: loops compiled by numba on first use and cached on disk.
+
+Importing this module imports numba, which takes a second: only a kernel that has seen many rows does so. Cells of the
+pane store are addressed by *slots*, row × stride + group code, into flat views of its state columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+LOW = (1 << 32) - 1
+
+compiled = numba.njit(cache=True, nogil=True)
+
+
+# -- groups --------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def find_codes(keys: Ints, direct: Ints, low: int, slot_keys: Ints, slot_codes: Ints, known: Ints, count: int,
+               codes: Ints) -> int:
+    """Codes of keys by an open hash table; unknown keys get the next ones. Returns how many are known now.
+
+    The table has room: a power of two of slots, at most half of them taken after this batch. Keys near each other, as
+    most keys are, are also found directly: ``direct[key - low]`` is a code or -1.
+    """
+    mask = len(slot_keys) - 1
+    for i in range(len(keys)):
+        key = keys[i]
+        near = key - low
+        if 0 <= near < len(direct) and direct[near] >= 0:
+            codes[i] = direct[near]
+            continue
+        slot = ((key * np.int64(-7046029254386353131)) >> np.int64(20)) & mask
+        while slot_codes[slot] >= 0 and slot_keys[slot] != key:
+            slot = (slot + 1) & mask
+        if slot_codes[slot] < 0:
+            slot_keys[slot] = key
+            slot_codes[slot] = count
+            known[count] = key
+            count += 1
+        codes[i] = slot_codes[slot]
+        if 0 <= near < len(direct):
+            direct[near] = slot_codes[slot]
+    return count
+
+
+# -- rows into panes -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def any_below(values: Ints, bounds: Ints, floor: int) -> bool:
+    """Whether a value is below its own bound or below the bound of all; without a branch, eight rows at a time."""
+    below = 0
+    for i in range(len(values)):
+        below |= (values[i] < bounds[i]) | (values[i] < floor)
+    return below != 0
+
+
+@compiled
+def pane_of(distance: int, length: int, slide: int, paired: bool) -> int:
+    """The pane of a value at this distance from the origin: cut where a window begins, and where one ends."""
+    pane = distance // slide
+    if paired:
+        pane = pane + (distance + length) // slide - length // slide
+    return pane
+
+
+@compiled
+def row_of_pane(pane: int, row_of: Ints, first_pane: int, free: Ints, counts: Ints, fresh: Ints) -> int:
+    """The row of a pane; one that has none yet gets a free one and is listed in ``fresh``. -1: no room.
+
+    ``row_of[pane - first_pane]`` is the row or -1; ``counts`` are the numbers of free rows and of fresh panes.
+    """
+    at = pane - first_pane
+    if at < 0 or at >= len(row_of):
+        return -1
+    if row_of[at] < 0 and counts[0] > 0:
+        counts[0] -= 1
+        row_of[at] = free[counts[0]]
+        fresh[counts[1]] = pane
+        counts[1] += 1
+    return int(row_of[at])
+
+
+@compiled
+def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired: bool, row_of: Ints, first_pane: int,
+          free: Ints, counts: Ints, stride: int, fresh: Ints, slots: Ints) -> int:
+    """The slot of every row; a pane that has none yet gets a free row. Returns where it stopped for lack of room.
+
+    Neighbouring values mostly share a pane, so the division is done only when a value leaves the last one.
+    """
+    low, high, row = 1, 0, -1
+    for i in range(len(values)):
+        distance = values[i] - base
+        if distance < low or distance >= high:
+            pane = pane_of(distance, length, slide, paired)
+            row = row_of_pane(pane, row_of, first_pane, free, counts, fresh)
+            if row < 0:
+                return i
+            low, high = (distance, distance + 1) if paired else (pane * slide, pane * slide + slide)
+        slots[i] = row * stride + codes[i]
+    return len(values)
+
+
+@compiled
+def admit(values: Ints, bounds: Ints, floor: int, keys: Ints, direct: Ints, low: int, base: int, length: int,
+          slide: int, paired: bool, row_of: Ints, first_pane: int, free: Ints, counts: Ints, stride: int, fresh: Ints,
+          slots: Ints) -> bool:
+    """``any_below``, ``find_codes`` and ``place`` in one pass; False when a row needs more than that.
+
+    That is a late row, a key not seen before or far from the others, or a pane without room. What was given to new
+    panes stays given; the rows are then taken the long way.
+    """
+    start, end, row = 1, 0, -1
+    for i in range(len(values)):
+        value, near = values[i], keys[i] - low
+        if value < bounds[i] or value < floor or near < 0 or near >= len(direct) or direct[near] < 0:
+            return False
+        distance = value - base
+        if distance < start or distance >= end:
+            pane = pane_of(distance, length, slide, paired)
+            row = row_of_pane(pane, row_of, first_pane, free, counts, fresh)
+            if row < 0:
+                return False
+            start, end = (distance, distance + 1) if paired else (pane * slide, pane * slide + slide)
+        slots[i] = row * stride + direct[near]
+    return True
+
+
+# -- rows into states ----------------------------------------------------------------------------------------------
+
+
+@compiled
+def fold_count(count: Ints, slots: Ints) -> None:
+    """One more each."""
+    for i in range(len(slots)):
+        count[slots[i]] += 1
+
+
+@compiled
+def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Ints, values: Ints) -> None:
+    """Halves of 32 bits, each of which sums two thousand million rows without overflow."""
+    for i in range(len(slots)):
+        at = slots[i]
+        count[at] += 1
+        high[at] += values[i] >> 32
+        low[at] += values[i] & LOW
+
+
+@compiled
+def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Ints, values: Floats) -> None:
+    """The rounding error of every addition is kept in ``rest`` (Knuth)."""
+    for i in range(len(slots)):
+        at = slots[i]
+        count[at] += 1
+        before, value = total[at], values[i]
+        after = before + value
+        total[at] = after
+        added = after - before
+        error = (before - (after - added)) + (value - added)
+        rest[at] += error if np.isfinite(after) else 0.0
+
+
+@compiled
+def fold_int_max(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) -> None:
+    """The larger; ``seen`` says that there was a value."""
+    for i in range(len(slots)):
+        at = slots[i]
+        seen[at] = level
+        best[at] = max(best[at], values[i])
+
+
+@compiled
+def fold_int_min(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) -> None:
+    """The smaller; ``seen`` says that there was a value."""
+    for i in range(len(slots)):
+        at = slots[i]
+        seen[at] = level
+        best[at] = min(best[at], values[i])
+
+
+@compiled
+def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
+    """The larger; NaN is the largest of all, noted in ``seen`` as the other level.
+
+    Without branches, which a new maximum would send the wrong way every few rows.
+    """
+    for i in range(len(slots)):
+        at, value = slots[i], values[i]
+        before = best[at]
+        best[at] = value + 0.0 if value > before else before
+        seen[at] = max(seen[at], 3 - level if np.isnan(value) else level)
+
+
+@compiled
+def fold_float_min(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
+    """The smaller; NaN is the largest of all, noted in ``seen`` as the other level.
+
+    Without branches, which a new minimum would send the wrong way every few rows.
+    """
+    for i in range(len(slots)):
+        at, value = slots[i], values[i]
+        before = best[at]
+        best[at] = value + 0.0 if value < before else before
+        seen[at] = max(seen[at], 3 - level if np.isnan(value) else level)
+
+
+@compiled
+def clear_rows(ints: Any, floats: Any, int_initial: Ints, float_initial: Floats, rows: Ints) -> None:
+    """Rows as if nothing had come."""
+    for j in range(len(rows)):
+        for c in range(len(int_initial)):
+            ints[c, rows[j], :] = int_initial[c]
+        for c in range(len(float_initial)):
+            floats[c, rows[j], :] = float_initial[c]
