@@ -87,9 +87,9 @@ def _operator(window: SlidingWindow, policy: LatePolicy, labels: tuple[int, ...]
     origin = Origin("", source(), "t", ((ORDINAL, "t"), *zip(names, keys, strict=True)),
                     tuple((f.name, f.type) for f in SCHEMA), OrdinalKind.INTEGER)
     scheme, kind = PaneScheme(window), OrdinalKind.INTEGER
-    stage = PartialStage(scheme, schema, aggregates, ((), ("v",), ("v",)), labels, (origin,), policy, True, False,
+    stage = PartialStage(scheme, schema, aggregates, ((), ("v",), ("v",)), labels, (origin,), policy, True, (),
                          "t", kind)
-    return stage, ShardConfig(scheme, schema, aggregates, ("",), policy, True, len(labels), None, "t", kind)
+    return stage, ShardConfig(scheme, schema, aggregates, ("",), policy, True, len(labels), (), "t", kind)
 
 
 def _messages(walker: Walker, span: Any, stage: PartialStage, keys: Sequence[str],

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from panewise.core.errors import PlanError, UnsupportedError
+from panewise.core.errors import PlanError
 from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
@@ -16,7 +16,7 @@ from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.types import arrow_type
-from panewise.engines.spark.wire import CONTROL
+from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.progress.late import LatePolicy
@@ -42,13 +42,13 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
             raise PlanError("a static DataFrame is complete and has no order of arrival, so a progress policy says "
                             "nothing: leave it out, or read the data as a stream")
         return run_batch(plan, inputs, late=late)
-    if len(policies) > 1:
-        raise UnsupportedError(f"streams with different progress policies ({', '.join(sorted(policies))}) do not run "
-                               "in one query on Spark yet: give all of them the same")
-    if policies == {"source"} and not any(CONTROL in frame.columns for frame in inputs.values()):
-        raise PlanError("no window of this stream would ever close: it carries no punctuation. Say how late rows can "
-                        "be, progress='late:10 s', or that they come in order, progress='ordered'")
-    return run_streaming(plan, inputs, late=late, progress=policies.pop())
+    silent = [name for name, frame in inputs.items() if CONTROL not in frame.columns
+              and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
+    if silent:
+        raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
+                        "late rows can be, progress='late:10 s', or that they come in order, progress='ordered'; "
+                        "progress={'name': policy, …} gives each stream its own")
+    return run_streaming(plan, inputs, late=late, progress=progress)
 
 
 def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP) -> DataFrame:
@@ -62,18 +62,31 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
 
 
 def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
-                  progress: str = "source", shards: int | None = None) -> DataFrame:
+                  progress: str | Mapping[str, str] = "source", shards: int | None = None) -> DataFrame:
     """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
 
+    ``progress`` is one policy, or one per stream name; a union promises what all its inputs promise.
     ``shards`` is how many stateful tasks share the work (default: Spark's shuffle partitions). The query keeps the
     number of shards it began with: a checkpoint fits no other.
     """
     check(plan, "spark")
-    fragment = take_apart(plan, inputs)
+    fragment = take_apart(plan, judged_alike(inputs, progress))
     if not fragment.below.isStreaming:
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
     return streaming(fragment, late=LatePolicy.parse(late), progress=progress,
                      shards=shards or default_shards(fragment.below))
+
+
+def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, str]) -> Mapping[str, DataFrame]:
+    """The inputs, with bounds on their rows only where those say everything.
+
+    A stamp is the bound at the source. Where a policy derives a further bound here, or another input has no stamps,
+    all rows are judged here, by what was promised before their micro-batch.
+    """
+    policies = {progress} if isinstance(progress, str) else {progress.get(name, "source") for name in inputs}
+    if policies == {"source"} and all(ROW_BOUND in frame.columns for frame in inputs.values()):
+        return inputs
+    return {name: frame.drop(ROW_BOUND) for name, frame in inputs.items()}
 
 
 def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:

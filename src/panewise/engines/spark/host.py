@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     HostConfig: TypeAlias = ShardConfig | RowShardConfig
 
+_Packer: Any = CloudPickleSerializer
+"""As Spark packs functions for its workers: aggregates of a user's notebook travel along."""
 RESULT_DDL = "payload binary, late_rows bigint"
 PROGRESS = -(1 << 63)
 """The entry of the state map that holds the bounds; chunks of panes and buckets have other numbers."""
@@ -38,7 +40,7 @@ class KernelHost(StatefulProcessor):
     """Calls a shard once per micro-batch and shard; rows in and out are Arrow tables as bytes."""
 
     def __init__(self, config: HostConfig) -> None:
-        self.packed = CloudPickleSerializer().dumps(config)
+        self.packed = _Packer().dumps(config)
         self.config: HostConfig | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -50,7 +52,7 @@ class KernelHost(StatefulProcessor):
         from panewise.engines.spark.host_step import step
 
         if self.config is None:
-            self.config = CloudPickleSerializer().loads(self.packed)
+            self.config = _Packer().loads(self.packed)
         saved = self.store.get(PROGRESS)
         before = saved.decode() if saved is not None else None
         results, after = step(self.config, self.store, before, list(rows))

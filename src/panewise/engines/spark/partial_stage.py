@@ -34,7 +34,7 @@ COUNTS_FROM = "__pw_from"
 RAW = "__pw_raw"
 """A late row as JSON, made by Spark only where a row is late."""
 PROGRESS_COLUMN = "__pw_progress"
-"""The ordinal of the column that supplies the bound (progress policy ``column:c``)."""
+"""The ordinal that the bound follows, where an input has another column for it (progress policy ``column:c``)."""
 
 MESSAGE_SCHEMA = pa.schema([pa.field("shard", pa.int32()), pa.field("part", pa.int64()),
                             pa.field("control", pa.string()), pa.field("payload", pa.binary())])
@@ -56,14 +56,14 @@ class PartialStage:
     late: LatePolicy
     stamped: bool
     """Whether rows carry the bound in force at their arrival."""
-    highest: bool
-    """Whether the bound is derived from the largest value of the micro-batch."""
+    followed: tuple[str, ...]
+    """The inputs whose bound is derived from the largest value of the micro-batch."""
     attribute: str
     kind: OrdinalKind
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task."""
-        work = _Task(self, Heard(self.origins, self.highest))
+        work = _Task(self, Heard(self.origins, self.followed))
         for batch in batches:
             work.take(pa.Table.from_batches([batch]))
         yield from work.messages().to_batches()
@@ -79,7 +79,7 @@ class Heard:
     """What one task hears of progress: punctuation among its rows, and the largest values where bounds follow them."""
 
     origins: tuple[Origin, ...]
-    follows: bool
+    followed: tuple[str, ...]
     promises: list[list[Any]] = field(default_factory=list)
     highest: dict[str, int] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class Heard:
             if pc.any(is_control).as_py():
                 self._learn(table.filter(is_control))
                 table = table.filter(pc.invert(is_control))
-        if self.follows and table.num_rows:
+        if self.followed and table.num_rows:
             self._note_highest(table, table.column(ORDINAL).to_numpy())
         return table
 
@@ -110,10 +110,10 @@ class Heard:
         if PROGRESS_COLUMN in table.column_names:
             bounds = pc.fill_null(table.column(PROGRESS_COLUMN), NO_BOUND).to_numpy()
         tags = np.array(_tags(table)) if INPUT in table.column_names else None
-        for origin in self.origins:
-            mine = bounds if tags is None else bounds[tags == origin.tag]
+        for tag in self.followed:
+            mine = bounds if tags is None else bounds[tags == tag]
             if len(mine):
-                self.highest[origin.tag] = max(self.highest.get(origin.tag, NO_BOUND), int(mine.max()))
+                self.highest[tag] = max(self.highest.get(tag, NO_BOUND), int(mine.max()))
 
 
 @dataclass

@@ -39,7 +39,7 @@ class RowShardConfig:
     inputs: tuple[str, ...]
     shards: int
     buckets: int
-    delay: int | None
+    delays: tuple[tuple[str, int], ...]
     attribute: str
     kind: OrdinalKind
 
@@ -69,7 +69,7 @@ class RowShard(ShardProgress):
     """One shard during one step."""
 
     def __init__(self, config: RowShardConfig, store: ChunkStore, saved: str | None) -> None:
-        super().__init__(config.inputs, config.delay, KIND, config.identity(), saved)
+        super().__init__(config.inputs, dict(config.delays), KIND, config.identity(), saved)
         self.config, self.store = config, store
 
     def step(self, rows: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:

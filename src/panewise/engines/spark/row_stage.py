@@ -24,12 +24,12 @@ class RowStage:
     columns: tuple[str, ...]
     shards: tuple[int, ...]
     origins: tuple[Origin, ...]
-    highest: bool
-    """Whether the bound is derived from the largest value of the micro-batch."""
+    followed: tuple[str, ...]
+    """The inputs whose bound is derived from the largest value of the micro-batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One task: rows as messages, at most ``ROWS_PER_MESSAGE`` at a time; then what the task heard of progress."""
-        heard = Heard(self.origins, self.highest)
+        heard = Heard(self.origins, self.followed)
         part = partition_number()
         pending: list[pa.Table] = []
         waiting = 0

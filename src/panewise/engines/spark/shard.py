@@ -60,8 +60,8 @@ class ShardConfig:
     late: LatePolicy
     stamped: bool
     shards: int
-    delay: int | None
-    """How far the bound stays behind the largest value, where it is derived from it."""
+    delays: tuple[tuple[str, int], ...]
+    """Inputs whose bound is derived from their largest value, and how far it stays behind."""
     attribute: str
     kind: OrdinalKind
 
@@ -106,7 +106,7 @@ class Shard(ShardProgress):
     """One shard during one step."""
 
     def __init__(self, config: ShardConfig, store: ChunkStore, saved: str | None) -> None:
-        super().__init__(config.inputs, config.delay, KIND, config.identity(), saved)
+        super().__init__(config.inputs, dict(config.delays), KIND, config.identity(), saved)
         self.config, self.store = config, store
 
     # -- one step

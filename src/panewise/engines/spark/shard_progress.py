@@ -20,10 +20,11 @@ VERSION = 2
 class ShardProgress:
     """The bounds in force in one shard, its late rows, and the chunks of state it has."""
 
-    def __init__(self, inputs: Sequence[str], delay: int | None, kind: str, identity: Mapping[str, str],
+    def __init__(self, inputs: Sequence[str], delays: Mapping[str, int], kind: str, identity: Mapping[str, str],
                  saved: str | None) -> None:
         self.meld = Meld(inputs, ORDINAL)
-        self.delay, self.kind, self.identity = delay, kind, dict(identity)
+        self.delays, self.kind, self.identity = dict(delays), kind, dict(identity)
+        """How far the bound of an input stays behind its largest value, for inputs whose bound is derived from it."""
         self.late = 0
         self.late_texts: list[str] = []
         """Late rows of this step that the shard itself found, as JSON."""
@@ -47,9 +48,9 @@ class ShardProgress:
                 promises.append((tag, Punctuation.of(found)))
             for tag, value in said.get("highest", {}).items():
                 highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
-        if self.delay is not None:
-            promises += [(tag, Punctuation.below(ORDINAL, value - self.delay)) for tag, value in highest.items()
-                         if value >= NO_BOUND + self.delay]
+        for tag, value in highest.items():
+            if value >= NO_BOUND + self.delays[tag]:
+                promises.append((tag, Punctuation.below(ORDINAL, value - self.delays[tag])))
         moved: list[Punctuation] = []
         for tag, punctuation in promises:
             if len(self.meld.tables) > 1:

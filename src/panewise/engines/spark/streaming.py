@@ -9,24 +9,28 @@ no order inside a micro-batch: their rows are judged by what was promised before
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from panewise.core.errors import SchemaError, UnsupportedError
+from panewise.core.errors import PlanError, SchemaError, UnsupportedError
+from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.calls import argument_columns, bound_aggregates
 from panewise.engines.spark.fragment import Fragment, as_ordinal, field_of, result_field
 from panewise.engines.spark.host import hosted
 from panewise.engines.spark.host_step import Unpack
-from panewise.engines.spark.lineage import origins
+from panewise.engines.spark.lineage import Origin, origins
 from panewise.engines.spark.partial_stage import (
     MESSAGE_DDL,
     PROGRESS_COLUMN,
     RAW,
     PartialStage,
 )
-from panewise.engines.spark.progress import derived
+from panewise.engines.spark.progress import Derived, derived
 from panewise.engines.spark.relation import data_columns, quoted
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.row_kernel import RowKernel
@@ -34,10 +38,12 @@ from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
 from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
 from panewise.engines.spark.sharding import plain_zero, shard_labels, with_shard
-from panewise.engines.spark.wire import LATE_COLUMN, POSITION, ROW_BOUND
+from panewise.engines.spark.wire import INPUT, LATE_COLUMN, POSITION, ROW_BOUND
 from panewise.kernels.panes import WINDOW_ID
 from panewise.progress.late import LatePolicy
 
+Progress: TypeAlias = str | Mapping[str, str]
+"""One policy for all streams, or one for each by its name."""
 LATE_METRIC = "panewise"
 """The observed metric of a streaming query that holds ``late_rows``, the late rows of each micro-batch."""
 BUCKETS = 8
@@ -47,7 +53,7 @@ NEEDS_STAMPS = ("late rows as an output need rows that carry the bound in force 
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
-def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) -> DataFrame:
+def streaming(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) -> DataFrame:
     """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
     config: ShardConfig | RowShardConfig
     stage: PartialStage | RowStage
@@ -66,12 +72,13 @@ def streaming(fragment: Fragment, *, late: LatePolicy, progress: str, shards: in
     return fragment.finished(fragment.windowed(results, quoted(WINDOW_ID), found))
 
 
-def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) \
+def prepare(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) \
         -> tuple[ShardConfig, PartialStage, DataFrame]:
     """The two halves of the operator, and the rows the first one reads."""
     rows = fragment.rows
     stamped = ROW_BOUND in rows.columns
-    follow = derived(progress, fragment.clause.ordinal)
+    inputs = tuple(origins(fragment))
+    follow = followed(inputs, progress, fragment.clause.ordinal)
     if late is LatePolicy.SIDE and not stamped:
         raise UnsupportedError(NEEDS_STAMPS)
     aggregates = tuple(bound_aggregates(fragment))
@@ -80,27 +87,25 @@ def prepare(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int)
                                "files with panewise.engines.spark.sources.read_stream")
     keys = fragment.key_schema
     labels = shard_labels(shards if fragment.keys else 1)
-    inputs = tuple(origins(fragment))
     config = ShardConfig(fragment.scheme, keys, aggregates, tuple(o.tag for o in inputs), late, stamped, len(labels),
-                         follow.delay if follow else None, fragment.clause.attribute, fragment.clause.ordinal)
+                         _delays(follow), fragment.clause.attribute, fragment.clause.ordinal)
     names = argument_columns(fragment, aggregates)
     if not stamped:
         names = (*names, ())
     stage = PartialStage(fragment.scheme, keys, config.carried, names, labels, inputs, late, stamped,
-                         follow is not None, fragment.clause.attribute, fragment.clause.ordinal)
-    more: list[Column] = []
-    if follow is not None and follow.column is not None:
-        more.append(_progress_column(fragment, follow.column).alias(PROGRESS_COLUMN))
+                         tuple(follow), fragment.clause.attribute, fragment.clause.ordinal)
+    more = _progress_columns(fragment, follow)
     if late is LatePolicy.SIDE:
         raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
         more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
     return config, stage, with_shard(fragment.rows_with(*more), fragment.keys, labels)
 
 
-def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: str, shards: int) \
+def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) \
         -> tuple[RowShardConfig, RowStage, DataFrame]:
     """The same for windows that panes do not serve."""
-    follow = derived(progress, fragment.clause.ordinal)
+    inputs = tuple(origins(fragment))
+    follow = followed(inputs, progress, fragment.clause.ordinal)
     kernel = RowKernel.of(fragment, late)
     stamped = ROW_BOUND in fragment.rows.columns
     if late is LatePolicy.SIDE and not stamped and not fragment.by_position:
@@ -108,12 +113,9 @@ def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: str, shards:
     together = shared_columns(fragment)
     labels = shard_labels(shards if together else 1)
     buckets = BUCKETS if together else 1
-    inputs = tuple(origins(fragment))
     config = RowShardConfig(kernel, tuple(o.tag for o in inputs), len(labels), buckets,
-                            follow.delay if follow else None, fragment.clause.attribute, fragment.clause.ordinal)
-    more: list[Column] = []
-    if follow is not None and follow.column is not None:
-        more.append(_progress_column(fragment, follow.column).alias(PROGRESS_COLUMN))
+                            _delays(follow), fragment.clause.attribute, fragment.clause.ordinal)
+    more = _progress_columns(fragment, follow)
     if late is LatePolicy.SIDE and stamped:
         raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
         more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
@@ -122,8 +124,36 @@ def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: str, shards:
         else F.lit(0)
     rows = rows.withColumn(BUCKET, chosen.cast("int"))
     sides = [c for c in (POSITION, ROW_BOUND, RAW) if c in rows.columns]
-    stage = RowStage(tuple(dict.fromkeys([*kernel.columns, BUCKET, *sides])), labels, inputs, follow is not None)
+    stage = RowStage(tuple(dict.fromkeys([*kernel.columns, BUCKET, *sides])), labels, inputs, tuple(follow))
     return config, stage, rows
+
+
+def followed(inputs: Sequence[Origin], progress: Progress, kind: OrdinalKind) -> dict[str, Derived]:
+    """The inputs whose bound follows their largest value, by tag; the others carry punctuation."""
+    known = {o.source.name for o in inputs}
+    if not isinstance(progress, str) and (unknown := sorted(set(progress) - known)):
+        raise PlanError(f"progress is given for {', '.join(unknown)}, but the query reads {', '.join(sorted(known))}")
+    found: dict[str, Derived] = {}
+    for origin in inputs:
+        policy = progress if isinstance(progress, str) else progress.get(origin.source.name, "source")
+        if (follow := derived(policy, kind)) is not None:
+            found[origin.tag] = follow
+    return found
+
+
+def _delays(follow: Mapping[str, Derived]) -> tuple[tuple[str, int], ...]:
+    return tuple((tag, f.delay) for tag, f in follow.items())
+
+
+def _progress_columns(fragment: Fragment, follow: Mapping[str, Derived]) -> list[Column]:
+    """What the bounds follow, where for one input it is not the windowing attribute."""
+    if all(f.column is None for f in follow.values()):
+        return []
+    parts = []
+    for tag, f in follow.items():
+        value = fragment.ordinal if f.column is None else _progress_column(fragment, f.column)
+        parts.append(F.when(quoted(INPUT) == tag, value) if INPUT in fragment.below.columns else value)
+    return [F.coalesce(*parts).alias(PROGRESS_COLUMN)]
 
 
 def _progress_column(fragment: Fragment, column: str) -> Column:

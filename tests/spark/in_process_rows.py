@@ -1,0 +1,172 @@
+"""Any conformance case through the file source, the two halves of the streaming operator and a store, without Spark.
+
+What Spark does between them is done here in the plainest way: rows get their ordinal, keys, arguments, shard and bucket
+as columns. Every micro-batch makes its shards anew from what was saved, so a run is also a sequence of restarts.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from conformance.cases import Case
+from conformance.runners import write_case
+from panewise.aggregates.registry import resolve
+from panewise.engines.spark.calls import argument_columns
+from panewise.engines.spark.fragment import END, ORDINAL, START, Fragment
+from panewise.engines.spark.lineage import origins
+from panewise.engines.spark.partial_stage import RAW, PartialStage
+from panewise.engines.spark.row_batch import shared_columns
+from panewise.engines.spark.row_kernel import RowKernel
+from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
+from panewise.engines.spark.row_stage import RowStage
+from panewise.engines.spark.shard import ShardConfig
+from panewise.engines.spark.sharding import SHARD, shard_labels
+from panewise.engines.spark.sources import Place, StreamOptions, Walker
+from panewise.engines.spark.wire import CONTROL, POSITION, ROW_BOUND
+from panewise.kernels.partials import BoundAggregate, bind
+from panewise.kernels.state_file import table_from_bytes
+from panewise.plan.nodes import Project, WindowAggregate
+from panewise.progress.late import LatePolicy
+from panewise.windows.extents import extents
+from spark.in_process import Chunks
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left behind."""
+
+    rows: list[dict[str, Any]]
+    late: int
+    late_rows: list[str]
+    """Late rows put out beside the results (policy ``side``)."""
+
+
+class Operator:
+    """The streaming operator of a case, as ``streaming.prepare`` and ``prepare_rows`` make it."""
+
+    def __init__(self, case: Case, shards: int, buckets: int) -> None:
+        plan = case.plan
+        self.items = plan.items if isinstance(plan, Project) else None
+        node = plan.input if isinstance(plan, Project) else plan
+        assert isinstance(node, WindowAggregate)
+        self.node, self.columns = node, case.columns["s"]
+        self.fragment = fragment = Fragment(node, (), cast("DataFrame", None))
+        self.together = fragment.keys if fragment.paned else shared_columns(fragment)
+        self.labels = shard_labels(shards if self.together else 1)
+        self.buckets = buckets if self.together else 1
+        self.late = LatePolicy.parse(case.late)
+        aggregates = self._aggregates()
+        names = argument_columns(fragment, aggregates)
+        inputs, attribute, kind = tuple(origins(fragment)), fragment.clause.attribute, fragment.clause.ordinal
+        self.config: ShardConfig | RowShardConfig
+        self.stage: PartialStage | RowStage
+        if fragment.paned:
+            keys = self._schema(fragment.keys)
+            self.config = ShardConfig(fragment.scheme, keys, aggregates, ("",), self.late, True, len(self.labels), (),
+                                      attribute, kind)
+            self.stage = PartialStage(fragment.scheme, keys, aggregates, names, self.labels, inputs, self.late, True,
+                                      (), attribute, kind)
+        else:
+            kernel = RowKernel(fragment.spec, self._schema(fragment.groups), tuple(fragment.keys),
+                               tuple(fragment.partition), aggregates, names, self.late, fragment.by_position,
+                               fragment.clause.has_time_range)
+            self.config = RowShardConfig(kernel, ("",), len(self.labels), self.buckets, (), attribute, kind)
+            wanted = dict.fromkeys([*kernel.columns, BUCKET, POSITION, ROW_BOUND, RAW])
+            self.stage = RowStage(tuple(wanted), self.labels, inputs, ())
+
+    def _aggregates(self) -> tuple[BoundAggregate, ...]:
+        calls = [(c.name, resolve(c.function, c.parameters, c.distinct)) for c in self.node.aggregates]
+        types = [[self.columns[str(s.column_name)] for s in c.arguments] for c in self.node.aggregates]
+        return tuple(bind(calls, types))
+
+    def _origin(self) -> dict[str, str]:
+        """Internal names of groups and arguments, each with the column it is made from."""
+        fragment, node = self.fragment, self.node
+        found = {n: str(k.scalar.column_name) for n, k in zip(fragment.keys, node.keys, strict=True)}
+        found |= dict(zip(fragment.partition, fragment.clause.partition, strict=True))
+        for i, call in enumerate(node.aggregates):
+            found |= {n: str(s.column_name) for n, s in zip(fragment.arguments(i), call.arguments, strict=True)}
+        return found
+
+    def _schema(self, names: list[str]) -> pa.Schema:
+        return pa.schema([pa.field(n, self.columns[self._origin()[n]]) for n in names])
+
+    def rows(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """A batch of the source with the columns the stateless half reads."""
+        table = pa.Table.from_batches([batch])
+        if self.fragment.clause.predicate is not None:
+            assert self.fragment.clause.predicate.sql == "v > 0"
+            kept = pc.or_(pc.is_valid(table.column(CONTROL)), pc.fill_null(pc.greater(table.column("v"), 0), False))
+            table = table.filter(kept)
+        ordinal = pa.array([0] * table.num_rows, pa.int64()) if self.fragment.by_position else table.column("ts")
+        made = table.append_column(ORDINAL, ordinal)
+        for name, column in self._origin().items():
+            made = made.append_column(name, table.column(column))
+        groups = list(zip(*(made.column(c).to_pylist() for c in self.together), strict=True)) if self.together \
+            else [()] * made.num_rows
+        places = [sum(map(ord, repr(g))) for g in groups]
+        made = made.append_column(SHARD, pa.array([self.labels[p % len(self.labels)] for p in places], pa.int32()))
+        made = made.append_column(BUCKET, pa.array([p // 3 % self.buckets for p in places], pa.int32()))
+        texts = [json.dumps(row) for row in table.select(list(self.columns)).to_pylist()]
+        return made.append_column(RAW, pa.array(texts, pa.string())).combine_chunks().to_batches()
+
+    def shown(self, results: pa.Table) -> Iterator[dict[str, Any]]:
+        """Results with their public names."""
+        fragment = self.fragment
+        for row in results.to_pylist():
+            found = {k.name: row[n] for n, k in zip(fragment.keys, self.node.keys, strict=True)}
+            window: Any = row["wid"]
+            if fragment.clause.has_time_range:
+                if fragment.paned:
+                    start, end = extents(fragment.spec, pa.array([window]).to_numpy())
+                    window = {"start": int(start[0]), "end": int(end[0])}
+                else:
+                    window = {"start": row[START], "end": row[END]}
+            found[self.node.window_column] = window
+            found |= {a.name: row[a.name] for a in fragment.aggregates}
+            yield {i.name: found[str(i.scalar.column_name)] for i in self.items} if self.items else found
+
+
+def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_batch: int, shards: int,
+                        buckets: int) -> Outcome:
+    """The case from its file to its results; ``random`` decides in which order tasks are heard."""
+    path = write_case(case, folder)["s"]
+    stored = base64.b64encode(case.schema("s").serialize().to_pybytes()).decode()
+    options = StreamOptions(str(path), "ts", case.progress, True, rows_per_batch, stored=stored)
+    walker, operator = Walker(options), Operator(case, shards, buckets)
+    states: dict[int, str | None] = dict.fromkeys(operator.labels)
+    stores = {label: Chunks() for label in operator.labels}
+    place, late, rows, late_rows = Place(), 0, [], []
+    while True:
+        end, spans = walker.walk(place, limit=rows_per_batch)
+        if not spans:
+            return Outcome(rows, late, late_rows)
+        messages: list[dict[str, Any]] = []
+        for part, span in enumerate(spans):
+            batches = [made for batch in walker.read(span) for made in operator.rows(batch)]
+            messages += [{**m, "part": part} for batch in operator.stage(batches) for m in batch.to_pylist()]
+        random.shuffle(messages)
+        messages.sort(key=lambda m: m["part"])
+        for label in operator.labels:
+            mine = [m for m in messages if m["shard"] == label]
+            if not mine:  # Spark does not call a shard without messages
+                continue
+            shard = operator.config.shard(stores[label], states[label])
+            before = shard.late
+            news = [json.loads(m["control"]) for m in mine if m["control"]]
+            results = shard.step([table_from_bytes(m["payload"]) for m in mine if m["payload"]], news)
+            rows += operator.shown(results)
+            late += shard.late - before
+            late_rows += [text for said in news for text in said.get("late_rows", [])] + shard.late_texts
+            states[label] = shard.saved()
+        place = end

@@ -1,0 +1,38 @@
+"""Every window kind and aggregate through the streaming operator, without Spark: any cut, shard, bucket and restart."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.compare import assert_same_rows
+from conformance.generated import AGGREGATES, BY_POSITION, BY_VALUE, VALUES_BY_POSITION, any_kind
+from spark.in_process_rows import run_rows_in_process
+
+KINDS = (*BY_VALUE, "RANGE 9, SLIDE 4, WA ts", "RANGE 7, SLIDE 10, WA ts, ORIGIN 3, LAG 2", *BY_POSITION,
+         *VALUES_BY_POSITION)
+PLAIN = tuple(a for a in AGGREGATES if " - " not in a)
+"""Without expressions over results: Spark computes those."""
+
+
+@pytest.mark.parametrize("bracket", KINDS)
+@settings(max_examples=25, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]),
+       st.sampled_from([1, 2, 8]))
+def test_every_kind_gives_the_oracles_answer(bracket: str, random: Random, rows_per_batch: int, shards: int,
+                                             buckets: int) -> None:
+    case = any_kind(random, (bracket,), grammatical=None, rows=20, aggregates=PLAIN)
+    with tempfile.TemporaryDirectory() as folder:
+        found = run_rows_in_process(case, Path(folder), random=random, rows_per_batch=rows_per_batch, shards=shards,
+                                    buckets=buckets)
+    assert_same_rows(found.rows, case.expected())
+    if case.late == "side":
+        assert len(found.late_rows) == found.late
+        arrived = [i for i in case.streams["s"] if isinstance(i, dict)]
+        assert all(json.loads(text) in arrived for text in found.late_rows)
