@@ -77,6 +77,9 @@ specs = st.builds(SlidingWindow, st.integers(1, 17), st.integers(1, 8), st.integ
 @example(SlidingWindow(4, 2),
          [[(1, "a", 1, 5, 1.5)] * 4, Punctuation.below("ts", 4), [(5, "b", 1, 2, None)], "restore"], "drop")
 @example(SlidingWindow(3, 7), [[(t, "a", 1, 1, 1.0) for t in range(20)], Punctuation.below("ts", 9, k="a")], "drop")
+@example(SlidingWindow(1, 1),
+         [[(9, "a", 1, 1, 1.0)] * 3, Punctuation.below("ts", 2), [(4, "a", 1, 1, 1.0)], Punctuation.below("ts", 20)],
+         "drop")
 def test_every_step_gives_what_the_wid_kernel_gives(spec: SlidingWindow, items: list[Any], late: str) -> None:
     paned, wid = (kind(spec, KEYS, AGGREGATES, late=late) for kind in (EarlyDense, WidKernel))
     for item in [*items, END]:
@@ -119,6 +122,7 @@ def test_long_streams_in_many_batches(length: int, slide: int, seed: int) -> Non
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1), st.sampled_from(["drop", "consistent"]))
+@example(1, 1, 5102, "drop")  # the first bound lies below the first pane
 def test_integer_keys_with_bounds_on_every_row(length: int, slide: int, seed: int, late: str) -> None:
     random = np.random.default_rng(seed)
     keys, aggregates = pa.schema([("n", pa.int64())]), AGGREGATES[:4]

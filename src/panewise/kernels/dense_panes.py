@@ -234,7 +234,8 @@ class DensePanes:
     def close(self, stop: int) -> Iterator[Found]:
         """Windows below ``stop`` of all groups, ascending; what was put out for a group before is left out."""
         if self.state[0] == NO_BOUND:
-            self.state[0] = self.panes[0] // self.per_slide if len(self.panes) else stop
+            # windows before the first pane may still get rows, unless they are closed now
+            self.state[0] = min(int(self.panes[0]) // self.per_slide, stop) if len(self.panes) else stop
         groups = self.groups
         while self.state[0] < stop:
             room = max(groups, min(RESULTS_AT_ONCE, groups * 64))
