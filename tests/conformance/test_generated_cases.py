@@ -26,6 +26,7 @@ from conformance.generated import (
 )
 from conformance.runners import embedded, spark_batch, spark_streaming
 from panewise.core.errors import UnsupportedError
+from panewise.kernels.paned import PanedKernel
 from panewise.planner.capabilities import supports
 from panewise.progress.punctuation import Punctuation
 
@@ -42,6 +43,16 @@ def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows
     expected = case.expected()
     assert_same_rows(embedded(case, batch_rows=batch_rows), expected)
     assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(randoms, st.integers(1, 10), restarts)
+def test_dense_panes_give_the_oracles_answer(random: Random, batch_rows: int, at: frozenset[int]) -> None:
+    case = random_case(random, aggregates=NATIVE)
+    expected = case.expected()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PanedKernel, "dense_after", 3)  # not 50,000: from almost the beginning
+        assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
 
 
 @settings(max_examples=250, deadline=None)
