@@ -1,8 +1,9 @@
-"""Batch: rows are aggregated once per pane, windows are put together from panes.
+"""Batch: rows are aggregated once per pane, windows are put together from panes; other kinds run over sorted rows.
 
-Two strategies. *sql*: partial aggregates, roll-up and results are Spark SQL, all in the JVM; for the aggregates Spark
+Three strategies. *sql*: partial aggregates, roll-up and results are Spark SQL, all in the JVM; for the aggregates Spark
 can merge. *kernels*: the same two steps with this project's columnar kernels in Python workers; for every aggregate.
-Neither copies a row into its windows.
+*rows*: a kernel over sorted rows, for windows that panes do not serve and for late policies that judge row by row.
+None copies a row into its windows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 from panewise.core.errors import LateRowError
 from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import ORDINAL, Fragment
-from panewise.engines.spark.kernel_batch import kernel_batch
+from panewise.engines.spark.kernel_batch import kernel_batch, pane_kernel
 from panewise.engines.spark.paired import floor_division
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.row_batch import row_batch, shared_columns
@@ -44,7 +45,8 @@ def batch_strategy(fragment: Fragment) -> str:
         where = "by group" if shared_columns(fragment) else "in one task, because its windows are of the whole stream"
         return f"{RowKernel.of(fragment, LatePolicy.DROP).kernel().name} kernel over sorted rows, {where}"
     if sql_aggregates(fragment) is None:
-        return "kernels in Python workers, because an aggregate has no partial form in Spark SQL"
+        how = "two stacks of panes, some windows at a time" if pane_kernel(fragment).stacks else "merged panes"
+        return f"kernels in Python workers, because an aggregate has no partial form in Spark SQL; windows from {how}"
     if fragment.scheme.per_window <= fragment.scheme.per_slide:
         return "one Spark SQL aggregate, because windows do not overlap"
     return "Spark SQL: pane aggregate, then running merges over the panes of each key"

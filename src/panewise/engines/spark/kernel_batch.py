@@ -134,14 +134,18 @@ class PaneKernel:
                 start = max(start, int(pids[high]))
 
 
+def pane_kernel(fragment: Fragment) -> PaneKernel:
+    """Both stages of a fragment."""
+    aggregates = tuple(bound_aggregates(fragment))
+    return PaneKernel(fragment.scheme, fragment.key_schema, aggregates, argument_columns(fragment, aggregates))
+
+
 def kernel_batch(fragment: Fragment, rows: DataFrame) -> DataFrame:
     """The results of a fragment, computed by kernels."""
-    aggregates = tuple(bound_aggregates(fragment))
-    arguments = argument_columns(fragment, aggregates)
-    kernel = PaneKernel(fragment.scheme, fragment.key_schema, aggregates, arguments)
+    kernel = pane_kernel(fragment)
     if POSITION not in rows.columns:
         rows = rows.withColumn(POSITION, F.monotonically_increasing_id())
-    wanted = dict.fromkeys([ORDINAL, *fragment.keys, *(n for columns in arguments for n in columns)])
+    wanted = dict.fromkeys([ORDINAL, *fragment.keys, *(n for columns in kernel.arguments for n in columns)])
     labels = shard_labels(default_shards(rows) if fragment.keys else 1)
     prepared = with_shard(rows.select(*map(quoted, wanted)), fragment.keys, labels)
     messages = prepared.mapInArrow(kernel.partials, "shard int, payload binary")
