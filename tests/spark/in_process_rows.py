@@ -54,7 +54,7 @@ class Outcome:
 class Operator:
     """The streaming operator of a case, as ``streaming.prepare`` and ``prepare_rows`` make it."""
 
-    def __init__(self, case: Case, shards: int, buckets: int) -> None:
+    def __init__(self, case: Case, shards: int, buckets: int, stamped: bool) -> None:
         plan = case.plan
         self.items = plan.items if isinstance(plan, Project) else None
         node = plan.input if isinstance(plan, Project) else plan
@@ -64,7 +64,7 @@ class Operator:
         self.together = fragment.keys if fragment.paned else shared_columns(fragment)
         self.labels = shard_labels(shards if self.together else 1)
         self.buckets = buckets if self.together else 1
-        self.late = LatePolicy.parse(case.late)
+        self.late, self.stamped = LatePolicy.parse(case.late), stamped
         aggregates = self._aggregates()
         names = argument_columns(fragment, aggregates)
         inputs, attribute, kind = tuple(origins(fragment)), fragment.clause.attribute, fragment.clause.ordinal
@@ -72,16 +72,17 @@ class Operator:
         self.stage: PartialStage | RowStage
         if fragment.paned:
             keys = self._schema(fragment.keys)
-            self.config = ShardConfig(fragment.scheme, keys, aggregates, ("",), self.late, True, len(self.labels), (),
-                                      attribute, kind)
-            self.stage = PartialStage(fragment.scheme, keys, aggregates, names, self.labels, inputs, self.late, True,
+            self.config = ShardConfig(fragment.scheme, keys, aggregates, ("",), self.late, stamped, len(self.labels),
                                       (), attribute, kind)
+            names = names if stamped else (*names, ())  # how many rows a partial stands for
+            self.stage = PartialStage(fragment.scheme, keys, self.config.carried, names, self.labels, inputs, self.late,
+                                      stamped, (), attribute, kind)
         else:
             kernel = RowKernel(fragment.spec, self._schema(fragment.groups), tuple(fragment.keys),
                                tuple(fragment.partition), aggregates, names, self.late, fragment.by_position,
                                fragment.clause.has_time_range)
             self.config = RowShardConfig(kernel, ("",), len(self.labels), self.buckets, (), attribute, kind)
-            wanted = dict.fromkeys([*kernel.columns, BUCKET, POSITION, ROW_BOUND, RAW])
+            wanted = dict.fromkeys([*kernel.columns, BUCKET, POSITION, *([ROW_BOUND] if stamped else []), RAW])
             self.stage = RowStage(tuple(wanted), self.labels, inputs, ())
 
     def _aggregates(self) -> tuple[BoundAggregate, ...]:
@@ -138,12 +139,15 @@ class Operator:
 
 
 def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_batch: int, shards: int,
-                        buckets: int) -> Outcome:
-    """The case from its file to its results; ``random`` decides in which order tasks are heard."""
+                        buckets: int, stamped: bool = True) -> Outcome:
+    """The case from its file to its results; ``random`` decides in which order tasks are heard.
+
+    Without ``stamped`` rows do not carry the bound in force at their arrival, as in any other DataFrame.
+    """
     path = write_case(case, folder)["s"]
     stored = base64.b64encode(case.schema("s").serialize().to_pybytes()).decode()
     options = StreamOptions(str(path), "ts", case.progress, True, rows_per_batch, stored=stored)
-    walker, operator = Walker(options), Operator(case, shards, buckets)
+    walker, operator = Walker(options), Operator(case, shards, buckets, stamped)
     states: dict[int, str | None] = dict.fromkeys(operator.labels)
     stores = {label: Chunks() for label in operator.labels}
     place, late, rows, late_rows = Place(), 0, [], []

@@ -21,8 +21,21 @@ PLAIN = tuple(a for a in AGGREGATES if " - " not in a)
 """Without expressions over results: Spark computes those."""
 
 
+@settings(max_examples=120, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]),
+       st.sampled_from([1, 2, 8]))
+def test_rows_without_the_bound_of_their_arrival_count_where_no_promise_is_broken(
+        random: Random, rows_per_batch: int, shards: int, buckets: int) -> None:
+    case = any_kind(random, KINDS, grammatical=True, rows=25, aggregates=PLAIN)
+    with tempfile.TemporaryDirectory() as folder:
+        found = run_rows_in_process(case, Path(folder), random=random, rows_per_batch=rows_per_batch, shards=shards,
+                                    buckets=buckets, stamped=False)
+    assert_same_rows(found.rows, case.expected())
+    assert found.late == 0
+
+
 @pytest.mark.parametrize("bracket", KINDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]),
        st.sampled_from([1, 2, 8]))
 def test_every_kind_gives_the_oracles_answer(bracket: str, random: Random, rows_per_batch: int, shards: int,

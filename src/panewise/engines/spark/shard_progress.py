@@ -30,7 +30,11 @@ class ShardProgress:
         """Late rows of this step that the shard itself found, as JSON."""
         self.known: set[int] = set()
         if saved is not None:
-            self._restore(json.loads(saved))
+            try:
+                self._restore(json.loads(saved))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise CheckpointError("the state in the checkpoint is damaged and cannot be read: restore the folder "
+                                      "from a copy, or start with a new one") from error
 
     @property
     def bounds(self) -> BoundTable:
