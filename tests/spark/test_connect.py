@@ -36,8 +36,9 @@ assert plain(pw.sql(QUERY.format("max(v)"), s=rows)) == found
 assert plain(pw.sql(QUERY.format("median(v)"), s=rows))[0] == (1, 0, 2.5)
 assert plain(pw.stream(rows, time="ts").window(range=10, slide=5).group_by("k").agg(x="max(v)")) == found
 numbered = pw.arrival(rows, "ts")
-by_rows = pw.sql("SELECT k, sum(v) [RANGE 2 ROWS, SLIDE 1 ROWS] AS x FROM s GROUP BY k", s=numbered).collect()
-assert len(by_rows) > 0
+by_rows = pw.sql("SELECT k, sum(v) [RANGE 2 rows, SLIDE 1 rows, WA row-num, PATTR k] AS x FROM s GROUP BY k",
+                 s=numbered).collect()
+assert max(r.x for r in by_rows) == 5.0
 try:
     with pw.plain_errors():
         pw.sql(QUERY.format("max(v)"), s=spark.createDataFrame([(1, 2.0, None)], rows.schema)).collect()
@@ -45,7 +46,8 @@ except SchemaError as error:
     assert "'ts' is null" in str(error)
 else:
     raise AssertionError("a null was taken")
-lines = [{"k": 1, "v": 2.0, "ts": 5}, {"k": 1, "v": 3.0, "ts": 7}, {"punctuation": {"ts": 8}}, {"k": 2, "v": 1.0, "ts": 12}]
+lines = [{"k": 1, "v": 2.0, "ts": 5}, {"k": 1, "v": 3.0, "ts": 7}, {"punctuation": {"ts": 8}},
+         {"k": 2, "v": 1.0, "ts": 12}]
 (home / "s.ndjson").write_text("".join(json.dumps(line) + "\\n" for line in lines))
 stream = pw.sql(QUERY.format("max(v)"), s=pw.read_stream(spark, home / "s.ndjson", time="ts"))
 query = (stream.writeStream.format(pw.register_parts(spark)).option("path", str(home / "out"))

@@ -13,7 +13,7 @@ import pytest
 import panewise as pw
 from panewise.core.errors import CheckpointError, PlanError, SchemaError, SourceError
 from panewise.datasets.auction import AuctionSite
-from panewise.engines.spark import SocketSpool, explain_frames, query_status, read_socket
+from panewise.engines.spark import SocketSpool, query_status, read_socket
 from panewise.engines.spark.generated import AuctionOptions
 from panewise.engines.spark.sinks import PartsWriter, committed_parts
 from panewise.engines.spark.status import QueryStatus, status_after
@@ -141,10 +141,10 @@ def test_explain_says_what_each_operator_moves_and_keeps(spark: SparkSession) ->
     text = pw.explain(QUERY, bids=bids)
     assert "copies    none; assigning rows to windows would make 3 more of every row" in text
     assert "shuffle partials (not rows) to 2 shards, by hash of auction" in text
-    rows = pw.explain("SELECT auction, sum(price) [RANGE 5 ROWS, SLIDE 1 ROW] AS s FROM bids GROUP BY auction",
+    rows = pw.explain("SELECT auction, sum(price) [RANGE 5 rows, SLIDE 1 rows, WA row-num, PATTR auction] AS s "
+                      "FROM bids GROUP BY auction",
                       bids=pw.read_auction(spark, "bids", SITE, streaming=False))
     assert "kernel: windows of each group over its sorted rows" in rows
-    assert explain_frames.__doc__
 
 
 def test_a_null_surfaces_as_our_error(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-import panewise
+PACKAGE = Path(__file__).parents[2]
 
 
 @cache
@@ -22,12 +22,11 @@ def package_zip() -> Path:
     """This package as a zip file for ``spark.submit.pyFiles`` or ``addArtifacts``; it goes away with the process."""
     folder = Path(tempfile.mkdtemp(prefix="panewise-package-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    home = Path(panewise.__file__).parent
     target = folder / "panewise.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(home.rglob("*")):
+        for path in sorted(PACKAGE.rglob("*")):
             if path.suffix in {".py", ".typed"}:
-                archive.write(path, Path("panewise") / path.relative_to(home))
+                archive.write(path, Path(PACKAGE.name) / path.relative_to(PACKAGE))
     return target
 
 
