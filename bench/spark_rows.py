@@ -48,7 +48,7 @@ def query() -> WindowAggregate:
 
 
 def ours(frame: DataFrame) -> DataFrame:
-    return run_batch(query(), {"bids": arrival(frame, "seq")})
+    return run_batch(query(), {"bids": arrival(frame, "seq")}).withColumnRenamed("wid", "window")
 
 
 def in_sql(frame: DataFrame) -> DataFrame:
