@@ -3,8 +3,8 @@
 Memory is the kernel's state and one Arrow batch. Rows are sorted by arrival where the order of arrival matters or rows
 carry bounds; else by the windowing attribute, so that windows close on the way and their state is let go.
 
-Row windows could also be numbered and merged in Spark SQL. That sorts by group and arrival and shuffles twice, and
-took 1.4 times as long as this (bench/spark_rows.py), so all windows over rows come here.
+Row windows could also be numbered and merged in Spark SQL. That sorts by group as well as by arrival and took 1.4 times
+as long as this (bench/spark_rows.py), so all windows over rows come here.
 """
 
 from __future__ import annotations
