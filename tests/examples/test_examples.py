@@ -31,3 +31,11 @@ def test_own_aggregate(capsys: pytest.CaptureFixture[str]) -> None:
 def test_spark_stream(spark: object, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLES / "spark_stream.py"))
     assert capsys.readouterr().out.count("|") > 20
+
+
+@pytest.mark.spark
+def test_replace_spark_window(spark: object, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / "replace_spark_window.py"))
+    shown = capsys.readouterr().out
+    assert " windows, 0 differences" in shown
+    assert "would make 11 more of every row" in shown

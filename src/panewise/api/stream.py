@@ -53,7 +53,8 @@ class Stream:
 
     source: Any
     schema: SourceSchema
-    clause: WindowClause | None
+    clause: WindowClause | str | None
+    """The windows; text is what stands in brackets in the language."""
     filters: tuple[str, ...] = ()
     keys: tuple[tuple[str, str], ...] = ()
     """Output name and Spark SQL of every key."""
@@ -65,9 +66,25 @@ class Stream:
         """Keep the rows for which a Spark SQL condition is true."""
         return replace(self, filters=(*self.filters, predicate))
 
-    def window(self, *, range: Amount, slide: Amount | None = None, on: str | None = None, origin: Any = None,
-               lag: Amount | None = None) -> Stream:
-        """Windows of ``range`` every ``slide`` (default: tumbling) on a column (default: the time column)."""
+    def window(self, bracket: str | None = None, *, range: Amount | None = None, slide: Amount | None = None,
+               on: str | None = None, origin: Any = None, lag: Amount | None = None) -> Stream:
+        """Windows of ``range`` every ``slide`` (default: tumbling) on a column (default: the time column).
+
+        Every other kind is written as in the language, without its brackets:
+
+        >>> rows = [{"k": "a", "v": 2, "ts": 1}, {"k": "a", "v": 5, "ts": 7}, {"k": "a", "v": 1, "ts": 8}]
+        >>> query = stream(rows).window("RANGE 2 rows, SLIDE 1 rows, WA row-num, PATTR k").group_by("k")
+        >>> [row["total"] for row in query.agg(total="sum(v)")]
+        [2, 7, 6, 1]
+        """
+        if (bracket is None) == (range is None):
+            raise PlanError("say which windows once: window(range='10 min', slide='1 min'), or text as in the "
+                            "language, window('RANGE 100 rows, SLIDE 10 rows, WA row-num')")
+        if bracket is not None:
+            if any(given is not None for given in (slide, on, origin, lag)):
+                raise PlanError("windows given as text say everything there: leave out slide, on, origin and lag")
+            return replace(self, clause=bracket.strip().removeprefix("[").removesuffix("]"))
+        assert range is not None
         on = on or self.schema.time
         if on is None:
             raise PlanError("say which column orders the stream: stream(..., time='ts') or window(..., on='ts')")
@@ -96,10 +113,11 @@ class Stream:
         items += [f"{text} AS {quoted(name)}" for name, text in aggregates.items()]
         where = " AND ".join(f"({predicate})" for predicate in self.filters)
         group_by = ", ".join(key for _, key in self.keys)
-        text = f"SELECT {', '.join(items)} FROM {NAME} [:window]"
+        window = self.clause if isinstance(self.clause, str) else ":window"
+        text = f"SELECT {', '.join(items)} FROM {NAME} [{window}]"
         text += f" WHERE {where}" if where else ""
         text += f" GROUP BY {group_by}" if group_by else ""
-        return plan_of(text, {NAME: self.schema}, {"window": self.clause})
+        return plan_of(text, {NAME: self.schema}, None if isinstance(self.clause, str) else {"window": self.clause})
 
     def agg(self, **aggregates: str) -> Any:
         """Run it: a DataFrame for a DataFrame, :class:`Results` for everything else."""
