@@ -6,6 +6,7 @@ Only this package travels; what it imports (Arrow, NumPy, numba, pandas) has to 
 from __future__ import annotations
 
 import atexit
+import py_compile
 import shutil
 import tempfile
 import zipfile
@@ -24,9 +25,14 @@ def package_zip() -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     target = folder / "panewise.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(PACKAGE.rglob("*")):
-            if path.suffix in {".py", ".typed"}:
-                archive.write(path, Path(PACKAGE.name) / path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py")):
+            inside = Path(PACKAGE.name) / path.relative_to(PACKAGE)
+            archive.write(path, inside)
+            if b"njit" in path.read_bytes():
+                continue  # numba keeps what it compiles under the place a function says it comes from: the archive
+            compiled = py_compile.compile(str(path), str(folder / "compiled"), dfile=str(inside), doraise=True,
+                                          invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+            archive.write(compiled, inside.with_suffix(".pyc"))  # or each worker would compile what it imports
     return target
 
 
