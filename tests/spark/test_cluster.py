@@ -1,0 +1,122 @@
+"""A real standalone cluster on this machine: a master, two workers, and this package sent to them.
+
+The driver is a process of its own, as a user's program is; the workers' Python finds everything but this package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+pytestmark = pytest.mark.spark
+HOME = Path(pyspark.__file__).parent
+PROGRAM = '''
+import json, sys
+from pathlib import Path
+import pyarrow as pa
+import panewise as pw
+from panewise.datasets.auction import AuctionSite
+from panewise.engines.spark.generated import AuctionOptions
+from panewise.engines.spark.session import session
+
+master, out = sys.argv[1], Path(sys.argv[2])
+spark = session(master, log=out / "driver.log", **{
+    "spark.sql.shuffle.partitions": 2, "spark.cores.max": 2, "spark.executor.cores": 1, "spark.executor.memory": "512m",
+    "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
+site = AuctionSite(events=600, rate=20, keys=4, disorder=0.2)
+SLIDING = "SELECT auction, {} [RANGE 20 s, SLIDE 5 s, WA ts] AS x FROM bids GROUP BY auction"
+
+
+def plain(rows):
+    return sorted(json.dumps(row, sort_keys=True, default=str) for row in rows)
+
+
+def answer(frame):
+    return [row.asDict(recursive=True) for row in frame.selectExpr("auction", "x").collect()]
+
+
+def in_process(text):
+    options = AuctionOptions("bids", site.__dict__, segment_events=300)
+    rows = pw.sql(text, bids=pa.concat_tables([options.segment(0), options.segment(1)]))
+    return plain([{"auction": r["auction"], "x": r["x"]} for r in rows])
+
+
+queries = {"sql": SLIDING.format("max(price)"), "kernels": SLIDING.format("median(price)")}
+batch = pw.read_auction(spark, "bids", site, streaming=False, segment_events=300)
+found = {}
+for name, query in queries.items():
+    found[name] = plain(answer(pw.sql(query, bids=batch)))
+    assert found[name] == in_process(query), name
+stream = pw.read_auction(spark, "bids", site, segment_events=300)
+running = (pw.sql(queries["kernels"], bids=stream).writeStream.format(pw.register_parts(spark))
+           .option("path", str(out / "parts")).option("checkpointLocation", str(out / "state"))
+           .trigger(availableNow=True).start())
+running.awaitTermination()
+assert plain(answer(pw.read_parts(spark, out / "parts"))) == found["kernels"]
+print(len(found["sql"]), len(found["kernels"]))
+spark.stop()
+'''
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def started(role: str, log: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A daemon of Spark's; everything it says goes through a pipe that is read until it is up."""
+    environment = {**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
+                   "SPARK_WORKER_DIR": str(log / "work"), "SPARK_LOCAL_DIRS": str(log / "local")}
+    environment.pop("PYTHONPATH", None)
+    return subprocess.Popen([str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", *arguments],
+                            cwd=log, env=environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def wait_for(process: subprocess.Popen[str], pattern: str) -> None:
+    assert process.stderr is not None
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if re.search(pattern, line):
+            return
+    pytest.fail(f"{process.args} ended:\n{''.join(seen)}")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a master with two workers of one core each."""
+    log = tmp_path_factory.mktemp("cluster")
+    port = free_port()
+    url = f"spark://127.0.0.1:{port}"
+    processes = [started("master.Master", log, "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
+    try:
+        wait_for(processes[0], "Starting Spark master|I have been elected leader")
+        processes += [started("worker.Worker", log, "--host", "127.0.0.1", "--webui-port", "0", "--cores", "1",
+                              "--memory", "600m", url) for _ in range(2)]
+        for worker in processes[1:]:
+            wait_for(worker, "Successfully registered with master")
+        yield url
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+        for process in processes:
+            process.communicate(timeout=60)
+
+
+def test_a_standalone_cluster_gives_the_same_answers_with_the_package_sent_to_it(cluster: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py"), cluster, str(tmp_path)], text=True,
+                          capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    counts = [int(n) for n in done.stdout.split()]
+    assert min(counts) > 20
+    assert json.loads(min((tmp_path / "parts" / "_committed").glob("0*.json")).read_text())["batch"] == 0
