@@ -30,8 +30,9 @@ def package_zip() -> Path:
             archive.write(path, inside)
             if b"njit" in path.read_bytes():
                 continue  # numba keeps what it compiles under the place a function says it comes from: the archive
-            compiled = py_compile.compile(str(path), str(folder / "compiled"), dfile=str(inside), doraise=True,
-                                          invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+            compiled = folder / "compiled"
+            py_compile.compile(str(path), str(compiled), dfile=str(inside), doraise=True,
+                               invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
             archive.write(compiled, inside.with_suffix(".pyc"))  # or each worker would compile what it imports
     return target
 
