@@ -143,8 +143,8 @@ def test_partials_made_by_spark_finish_in_sql_and_merge_in_kernels(frame: DataFr
         expr(sql).alias(stored[n, c][suffix]) for (n, c), form in forms.items()
         for suffix, sql in form.partial_sql(c).items())).localCheckpoint()
     finished = panes.groupBy("g").agg(*(
-        expr(sql).alias(stored[key][suffix]) for key, form in forms.items()
-        for suffix, sql in form.merge_sql(stored[key]).items())).orderBy("g").select(*(
+        expr(f"{p.merge}({stored[key][p.suffix]})").alias(stored[key][p.suffix]) for key, form in forms.items()
+        for p in form.partials)).orderBy("g").select(*(
             expr(form.finish_sql(stored[n, c])).alias(f"{n}_{c}") for (n, c), form in forms.items())).toArrow()
     shipped = panes.select("g", *(
         expr(sql).alias(f"{n}_{c}_{i}") for (n, c), form in forms.items()

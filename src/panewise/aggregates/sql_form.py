@@ -49,10 +49,6 @@ class SqlForm:
         """
         return {p.suffix: p.partial.format(x=argument) for p in self.partials}
 
-    def merge_sql(self, columns: dict[str, str]) -> dict[str, str]:
-        """The aggregate expressions that merge partial columns, by suffix, given the columns' names."""
-        return {p.suffix: f"{p.merge}({columns[p.suffix]})" for p in self.partials}
-
     def finish_sql(self, columns: dict[str, str]) -> str:
         """The result from merged partial columns, given their names.
 

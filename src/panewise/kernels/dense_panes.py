@@ -20,6 +20,7 @@ from panewise.aggregates.base import Codes
 from panewise.aggregates.compiled_form import ADDED, CompiledForm, StateColumn
 from panewise.core.ordinals import Ordinals
 from panewise.kernels import cells_numba, roll_up_numba
+from panewise.kernels.panes import panes_per_slide, panes_per_window
 from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.sliding import SlidingWindow
 
@@ -60,9 +61,8 @@ class DensePanes:
 
     def __init__(self, spec: SlidingWindow, forms: Sequence[CompiledForm]) -> None:
         self.spec, self.forms = spec, list(forms)
-        whole, rest = divmod(spec.range, spec.slide)
-        self.paired = bool(rest)
-        self.per_window, self.per_slide = (2 * whole + 1, 2) if rest else (whole, 1)
+        self.per_window, self.per_slide = panes_per_window(spec), panes_per_slide(spec)
+        self.paired = self.per_slide == 2
         columns = [ADDED]  # how many rows a cell has: a group without any has no result
         self.places: list[tuple[bool, int]] = []
         counts = {True: 0, False: 1}

@@ -46,6 +46,21 @@ def group_codes(columns: Sequence[Column]) -> tuple[Codes, Codes]:
     return _dense(combined, size)
 
 
+def known_first(known: pa.Table, rows: pa.Table) -> tuple[pa.Table, Codes]:
+    """All groups, those known before first and in their order; and the place of each new row's group among them.
+
+    >>> groups, places = known_first(pa.table({"k": ["b"]}), pa.table({"k": ["a", "b", "a"]}))
+    >>> groups.column("k").to_pylist(), places.tolist()
+    (['b', 'a'], [1, 0, 1])
+    """
+    both = pa.concat_tables([known, rows]).combine_chunks()
+    codes, first = group_codes(both.columns)
+    by_age = np.argsort(first)
+    place = np.empty(len(first), np.int64)
+    place[by_age] = np.arange(len(first))
+    return both.take(pa.array(first[by_age])), place[codes[known.num_rows:]]
+
+
 def _roomy(rows: int) -> int:
     return max(4 * rows, SMALL)
 

@@ -15,22 +15,21 @@ import pyarrow as pa
 from panewise.aggregates.base import Codes
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
-from panewise.kernels.grouping import group_codes
+from panewise.kernels.grouping import known_first
+from panewise.kernels.wrapping import WrappingKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.session import SessionWindow
 
 COUNT = "<rows>"
 
 
-class NumberedKernel(WindowKernel):
+class NumberedKernel(WrappingKernel):
     """Numbers rows 1, 2, 3, … in the order they come, each partition its own; every row closes the position it took."""
 
     name = "numbered"
 
     def __init__(self, inner: WindowKernel) -> None:
-        super().__init__(inner.spec, inner.keys, inner.aggregates, attribute=inner.attribute, late=inner.late,
-                         partition=inner.partition)
-        self.inner = inner
+        super().__init__(inner)
         self._partitions = pa.schema([self.keys.field(n) for n in self.partition]).empty_table()
         self._counts = np.zeros(0 if self.partition else 1, np.int64)
         self._touched: Codes = np.empty(0, np.int64)
@@ -69,53 +68,23 @@ class NumberedKernel(WindowKernel):
             return self.nothing
         return pa.concat_tables([self.ripe(), self.inner.advance(END)])
 
-    def peek(self) -> pa.Table:
-        """As the kernel inside."""
-        return self.inner.peek()
-
-    @property
-    def result_schema(self) -> pa.Schema:
-        """As the kernel inside."""
-        return self.inner.result_schema
-
-    # -- counters
-
-    @property
-    def closed_below(self) -> int:
-        """As the kernel inside."""
-        return self.inner.closed_below
-
-    def open_windows(self) -> list[int]:
-        """As the kernel inside."""
-        return self.inner.open_windows()
-
-    def counters(self) -> dict[str, int]:
-        """As the kernel inside."""
-        return self.inner.counters()
-
     # -- saving
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         counts = pa.table([*self._partitions.columns, pa.array(self._counts)], names=[*self.partition, COUNT])
-        return {"touched": self._touched.tolist()}, {
-            "counts": counts, "inner": pa.table({"state": pa.array([self.inner.snapshot()], pa.large_binary())})}
+        return {"touched": self._touched.tolist()}, {"counts": counts, **self._inner_saved()}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self._touched = np.array(header["touched"], np.int64)
         self._counts = tables["counts"].column(COUNT).to_numpy().copy()
         self._partitions = tables["counts"].drop_columns([COUNT]) if self.partition else self._partitions
-        self.inner.restore(tables["inner"].column("state")[0].as_py())
+        self._load_inner(tables)
 
     def _codes(self, keys: pa.Table, rows: int) -> Codes:
         """The place of each row's partition among the known ones; new ones are put behind them."""
         if not self.partition:
             return np.zeros(rows, np.int64)
         known = self._partitions.num_rows
-        both = pa.concat_tables([self._partitions, keys.select(self.partition)]).combine_chunks()
-        codes, first = group_codes(both.columns)
-        by_age = np.argsort(first)  # the known ones come first, in their order
-        place = np.empty(len(first), np.int64)
-        place[by_age] = np.arange(len(first))
-        self._partitions = both.take(pa.array(first[by_age]))
-        self._counts = np.concatenate([self._counts, np.zeros(len(first) - known, np.int64)])
-        return place[codes[known:]]
+        self._partitions, codes = known_first(self._partitions, keys.select(self.partition))
+        self._counts = np.concatenate([self._counts, np.zeros(self._partitions.num_rows - known, np.int64)])
+        return codes

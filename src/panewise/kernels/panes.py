@@ -1,6 +1,9 @@
-"""Panes: rows are aggregated once per pane of gcd(RANGE, SLIDE), windows are put together from panes (Li 6.2).
+"""Panes: rows are aggregated once per pane, windows are put together from panes (Li 6.2).
 
-Pane ids count from the query's own origin, so the windows over pane ids have the ids of the original windows.
+Panes are cut only where a window begins or ends: at most two per slide, however small gcd(RANGE, SLIDE) is. When SLIDE
+divides RANGE these are Li's panes of that length; otherwise a slide has a long and a short one (paired windows,
+Krishnamurthy et al. 2006). Pane ids count from the query's own origin, so the windows over pane ids have the ids of the
+original windows.
 """
 
 from __future__ import annotations
@@ -21,22 +24,25 @@ WINDOW_ID = "wid"
 
 
 def pane_ids(values: Ordinals, spec: SlidingWindow) -> Ordinals:
-    """The pane of every value.
+    """The pane of every value; the first window it is in and the end of its windows say which.
 
-    >>> pane_ids(np.array([-1, 0, 5]), SlidingWindow(9, 6))
-    array([-1,  0,  1])
+    >>> pane_ids(np.array([-1, 0, 5]), SlidingWindow(9, 6)), pane_ids(np.array([0, 1, 2, 3, 4]), SlidingWindow(10, 4))
+    (array([-1,  0,  1]), array([0, 0, 1, 1, 2]))
     """
-    return (values - (spec.origin - spec.lag)) // spec.pane
+    first, end = spec.wids_of(values)
+    whole, rest = divmod(spec.range, spec.slide)
+    return first + end - whole if rest else first
 
 
 def panes_per_window(spec: SlidingWindow) -> int:
     """RANGE in panes."""
-    return spec.range // spec.pane
+    whole, rest = divmod(spec.range, spec.slide)
+    return 2 * whole + 1 if rest else whole
 
 
 def panes_per_slide(spec: SlidingWindow) -> int:
     """SLIDE in panes."""
-    return spec.slide // spec.pane
+    return 2 if spec.range % spec.slide else 1
 
 
 def window_range(panes: Ordinals, *, panes_per_window: int, panes_per_slide: int) -> tuple[Ordinals, Ordinals]:

@@ -17,7 +17,7 @@ from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.landmark import endless
-from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up
+from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, panes_per_slide, panes_per_window, roll_up
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_table
 from panewise.kernels.range_state import END, FIRST, RangeState, encode
 from panewise.kernels.table_stacks import TableStacks
@@ -125,13 +125,14 @@ class WidKernel(WindowKernel):
         parts: list[pa.Table] = []
         regular = self._pane_ids(due_first, due_end)
         if regular is not None:
+            assert isinstance(self.spec, SlidingWindow)
             panes, is_pane = regular
-            k, m = _paired_panes(self.spec)
             rows = due.set_column(0, PANE_ID, pa.array(panes))
             rows = rows if is_pane.all() else rows.filter(pa.array(is_pane))
             stop = min(closed, int(due_end.max()))
-            parts.append(roll_up(rows, names, self.aggregates, panes_per_window=k, panes_per_slide=m,
-                                 first_wid=int(due_first.min()), end_wid=stop))
+            parts.append(roll_up(rows, names, self.aggregates, panes_per_window=panes_per_window(self.spec),
+                                 panes_per_slide=panes_per_slide(self.spec), first_wid=int(due_first.min()),
+                                 end_wid=stop))
             rest = ~is_pane
             due, due_first, due_end = due.filter(pa.array(rest)), due_first[rest], due_end[rest]
         if due.num_rows:
@@ -196,16 +197,6 @@ class WidKernel(WindowKernel):
         self.ranges.closed = header["closed"]
         self._ahead = max(map(self._closed_below, self.bounds.ahead()), default=NO_BOUND)
         self.ranges.add(tables["state"].cast(self.ranges.schema))
-
-
-def _paired_panes(spec: WindowSpec) -> tuple[int, int]:
-    """Panes per window and per slide when panes are cut only where a window begins or ends.
-
-    At most two panes per slide, however small gcd(RANGE, SLIDE) is (paired windows, Krishnamurthy et al. 2006).
-    """
-    assert isinstance(spec, SlidingWindow)
-    whole, rest = divmod(spec.range, spec.slide)
-    return (2 * whole + 1, 2) if rest else (whole, 1)
 
 
 def _rows(values: Ordinals) -> Rows:

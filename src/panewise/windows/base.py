@@ -117,6 +117,16 @@ class WindowSpec(ABC):
         """
         return False
 
+    @property
+    def by_arrival(self) -> bool:
+        """Whether which rows a window has depends on the order in which rows arrived."""
+        return self.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
+
+    @property
+    def of_all_rows(self) -> bool:
+        """Whether the windows of one group depend on the rows of the others, so that groups cannot be told apart."""
+        return self.by_arrival
+
     @abstractmethod
     def windows(self, rows: Rows) -> Ordinals:
         """The ids of the windows these rows define that contain at least one of them, ascending.

@@ -35,6 +35,11 @@ class LandmarkWindow(WindowSpec):
         whole("SLIDE", self.slide, least=1)
         whole("origin", self.origin)
 
+    @property
+    def of_all_rows(self) -> bool:
+        """How many windows there are depends on the newest row of all."""
+        return True
+
     def windows(self, rows: Rows) -> Ordinals:
         """From the first window with a row to the first with all of them; those after it add nothing."""
         first, _ = self.wids(rows)

@@ -63,6 +63,16 @@ class TupleSlideWindow(WindowSpec):
         """As declared."""
         return self.partitioned
 
+    @property
+    def by_arrival(self) -> bool:
+        """Rows are counted as they arrive, and ranks of equal values go by arrival; every row needs no counting."""
+        return self.every > 1
+
+    @property
+    def of_all_rows(self) -> bool:
+        """Any row defines a window of all groups."""
+        return True
+
     def defining(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Which rows define a window."""
         partition = rows.partition if self.partitioned else np.zeros(len(rows), np.int64)

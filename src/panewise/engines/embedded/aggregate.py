@@ -14,9 +14,9 @@ from panewise.core.ordinals import Ordinals, from_ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.embedded.chunks import Chunk
-from panewise.engines.embedded.empty_windows import EmptyWindows
 from panewise.kernels.base import WINDOW_END, WindowKernel
 from panewise.kernels.catalog import Request, make_kernel
+from panewise.kernels.empty_windows import EmptyWindows
 from panewise.kernels.panes import WINDOW_ID
 from panewise.kernels.partials import bind
 from panewise.plan.nodes import WID_COLUMN, WindowAggregate

@@ -32,12 +32,11 @@ from panewise.engines.spark.relation import (
     side_columns,
 )
 from panewise.engines.spark.types import arrow_type, spark_type
-from panewise.engines.spark.wire import CONTROL, LATE_COLUMN
+from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
 from panewise.plan.nodes import AggregateCall, Filter, Node, Project, WindowAggregate, WindowClause
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
-from panewise.windows.tuple_slide import TupleSlideWindow
 
 ORDINAL = "__pw_ordinal"
 START, END = "__pw_start", "__pw_end"
@@ -87,10 +86,8 @@ class Fragment:
     @property
     def ordered(self) -> bool:
         """Whether the answer depends on the order in which rows arrived."""
-        counts = self.spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
-        by_arrival = isinstance(self.spec, TupleSlideWindow) and self.spec.every > 1
         functions = (resolve(c.function, c.parameters, c.distinct) for c in self.aggregates)
-        return self.by_position or counts or by_arrival or any(f.needs_order for f in functions)
+        return self.by_position or self.spec.by_arrival or any(f.needs_order for f in functions)
 
     @property
     def window(self) -> SlidingWindow:
@@ -165,6 +162,13 @@ class Fragment:
             missing = missing & quoted(CONTROL).isNull()
         ordinal = as_ordinal(quoted(attribute), self.clause.ordinal)
         return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
+
+    @property
+    def late_text(self) -> Column:
+        """A row as JSON where it is late, else null."""
+        written = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+        text = F.to_json(F.struct(*map(quoted, data_columns(self.below))), written)
+        return F.when(quoted(ROW_BOUND) > self.ordinal, text)
 
     @cached_property
     def key_schema(self) -> pa.Schema:

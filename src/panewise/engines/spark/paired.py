@@ -1,8 +1,6 @@
-"""Panes cut only where a window begins or ends: at most two per slide, however small gcd(RANGE, SLIDE) is.
+"""The panes of :mod:`panewise.kernels.panes` as Spark columns.
 
-When SLIDE divides RANGE these are the panes of length gcd(RANGE, SLIDE); otherwise a slide has a long and a short
-fragment (paired windows, Krishnamurthy et al. 2006) instead of SLIDE/gcd panes. Either way, window ``w`` is the panes
-``[(w+1)·per_slide - per_window, (w+1)·per_slide)``, and pane ids count from the query's own origin.
+Window ``w`` is the panes ``[(w+1)·per_slide - per_window, (w+1)·per_slide)``.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from panewise.core.ordinals import Ordinals
+from panewise.kernels.panes import pane_ids, panes_per_slide, panes_per_window
 from panewise.windows.sliding import SlidingWindow
 
 
@@ -41,12 +40,12 @@ class PaneScheme:
     @property
     def per_window(self) -> int:
         """Panes in a window."""
-        return 2 * self.whole + 1 if self.rest else self.whole
+        return panes_per_window(self.window)
 
     @property
     def per_slide(self) -> int:
         """Panes from one window to the next."""
-        return 2 if self.rest else 1
+        return panes_per_slide(self.window)
 
     @property
     def base(self) -> int:
@@ -54,10 +53,8 @@ class PaneScheme:
         return self.window.origin - self.window.lag
 
     def ids(self, values: Ordinals) -> Ordinals:
-        """The pane of every value; its two ends, the ids of the first and past the last window, say which."""
-        distance = values - self.base
-        first = distance // self.window.slide
-        return first + (distance + self.window.range) // self.window.slide - self.whole if self.rest else first
+        """The pane of every value."""
+        return pane_ids(values, self.window)
 
     def ends(self, panes: Ordinals) -> Ordinals:
         """The exclusive end of every pane."""

@@ -12,29 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from panewise.engines.spark.fragment import ORDINAL, Fragment, result_field
 from panewise.engines.spark.partial_stage import RAW
-from panewise.engines.spark.relation import data_columns, quoted
+from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.row_kernel import RowKernel
 from panewise.engines.spark.sharding import default_shards, plain_zero
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, POSITION, ROW_BOUND
 from panewise.kernels.panes import WINDOW_ID
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
-from panewise.windows.base import Clock
-from panewise.windows.landmark import LandmarkWindow
-from panewise.windows.tuple_slide import TupleSlideWindow
 
 
 def row_batch(fragment: Fragment, late: LatePolicy) -> DataFrame:
     """The results of a fragment."""
     kernel = RowKernel.of(fragment, late)
     beside = late is LatePolicy.SIDE and ROW_BOUND in fragment.rows.columns
-    rows = fragment.rows_with(late_text(fragment).alias(RAW)) if beside else fragment.rows
+    rows = fragment.rows_with(fragment.late_text.alias(RAW)) if beside else fragment.rows
     if CONTROL in rows.columns:
         rows = rows.where(quoted(CONTROL).isNull())
     by_arrival = fragment.ordered or ROW_BOUND in rows.columns
@@ -56,18 +52,7 @@ def shared_columns(fragment: Fragment) -> list[str]:
     """What the rows of one window have in common, so that tasks can share the work; nothing when windows are global."""
     if fragment.partition:
         return fragment.partition
-    spec = fragment.spec
-    counted = fragment.by_position or spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
-    # which landmarks and tuple-slid windows there are depends on the rows of all groups
-    of_all = isinstance(spec, LandmarkWindow | TupleSlideWindow)
-    return [] if counted or of_all else fragment.groups
-
-
-def late_text(fragment: Fragment) -> Column:
-    """A row as JSON where it is late, else null."""
-    written = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
-    text = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), written)
-    return F.when(quoted(ROW_BOUND) > fragment.ordinal, text)
+    return [] if fragment.by_position or fragment.spec.of_all_rows else fragment.groups
 
 
 def windows_of(kernel: RowKernel, schema: pa.Schema, *, closing: bool) \

@@ -31,7 +31,7 @@ from panewise.engines.spark.partial_stage import (
     PartialStage,
 )
 from panewise.engines.spark.progress import Derived, derived
-from panewise.engines.spark.relation import data_columns, quoted
+from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.row_kernel import RowKernel
 from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
@@ -50,7 +50,6 @@ BUCKETS = 8
 """Kernels per shard where windows are put together from rows; each is saved as one piece."""
 NEEDS_STAMPS = ("late rows as an output need rows that carry the bound in force at their arrival: read files with "
                 "panewise.engines.spark.sources.read_stream, or choose another late policy")
-_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
 def streaming(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) -> DataFrame:
@@ -96,8 +95,7 @@ def prepare(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards:
                          tuple(follow), fragment.clause.attribute, fragment.clause.ordinal)
     more = _progress_columns(fragment, follow)
     if late is LatePolicy.SIDE:
-        raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
-        more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
+        more.append(fragment.late_text.alias(RAW))
     return config, stage, with_shard(fragment.rows_with(*more), fragment.keys, labels)
 
 
@@ -117,8 +115,7 @@ def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: Progress, sh
                             _delays(follow), fragment.clause.attribute, fragment.clause.ordinal)
     more = _progress_columns(fragment, follow)
     if late is LatePolicy.SIDE and stamped:
-        raw = F.to_json(F.struct(*map(quoted, data_columns(fragment.below))), _JSON)
-        more.append(F.when(quoted(ROW_BOUND) > fragment.ordinal, raw).alias(RAW))
+        more.append(fragment.late_text.alias(RAW))
     rows = with_shard(fragment.rows_with(*more), together, labels)
     chosen = F.pmod(F.xxhash64(F.lit(7), *(plain_zero(rows, c) for c in together)), F.lit(buckets)) if together \
         else F.lit(0)

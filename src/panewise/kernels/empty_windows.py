@@ -17,9 +17,10 @@ from panewise.aggregates.base import Codes
 from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
-from panewise.kernels.grouping import group_codes
+from panewise.kernels.grouping import known_first
 from panewise.kernels.numbered import NumberedKernel
 from panewise.kernels.panes import WINDOW_ID
+from panewise.kernels.wrapping import WrappingKernel
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.base import MOST_WINDOWS, Clock, ContextClass
@@ -27,7 +28,7 @@ from panewise.windows.base import MOST_WINDOWS, Clock, ContextClass
 NEXT = "<next>"
 
 
-class EmptyWindows(WindowKernel):
+class EmptyWindows(WrappingKernel):
     """Around the kernel of a context-free window: fills its results up.
 
     State is one row per group seen: the window it has not been given yet. A closing looks at all groups, since all of
@@ -42,9 +43,8 @@ class EmptyWindows(WindowKernel):
         if spec.context_class is not ContextClass.CF or by_position:
             raise UnsupportedError(f"{spec.kind} windows follow from their rows, so none of them is empty: leave out "
                                    "empty_windows, or use a window on values such as RANGE 1 minute SLIDE 1 minute")
-        super().__init__(spec, inner.keys, inner.aggregates, attribute=inner.attribute, late=inner.late,
-                         partition=inner.partition)
-        self.inner, self.bounds = inner, inner.bounds
+        super().__init__(inner)
+        self.bounds = inner.bounds
         self._groups = self.keys.empty_table()
         self._next = np.empty(0, np.int64)
         self._newest = NO_BOUND
@@ -98,13 +98,8 @@ class EmptyWindows(WindowKernel):
         """The place of each result's group; new groups begin with their first window."""
         known = len(self._next)
         if self.keys.names:
-            both = pa.concat_tables([self._groups, results.select(self.keys.names)]).combine_chunks()
-            codes, first = group_codes(both.columns)
-            by_age = np.argsort(first)  # the known ones come first, in their order
-            place = np.empty(len(first), np.int64)
-            place[by_age] = np.arange(len(first))
-            self._groups, codes = both.take(pa.array(first[by_age])), place[codes[known:]]
-            count = len(first)
+            self._groups, codes = known_first(self._groups, results.select(self.keys.names))
+            count = self._groups.num_rows
         else:
             codes, count = np.zeros(len(wids), np.int64), max(known, min(len(wids), 1))
         begins = np.full(count, np.iinfo(np.int64).max)
@@ -120,34 +115,14 @@ class EmptyWindows(WindowKernel):
         closed = np.array([self._closed_below(int(bound)) for bound in distinct], np.int64)[code]
         return np.minimum(closed, min(self._newest, np.iinfo(np.int64).max - 1) + 1)
 
-    # -- counters
-
-    @property
-    def closed_below(self) -> int:
-        """As the kernel inside."""
-        return self.inner.closed_below
-
-    def open_windows(self) -> list[int]:
-        """As the kernel inside."""
-        return self.inner.open_windows()
-
-    def counters(self) -> dict[str, int]:
-        """As the kernel inside."""
-        return self.inner.counters()
-
-    def peek(self) -> pa.Table:
-        """As the kernel inside: an open window that is empty may still get rows."""
-        return self.inner.peek()
-
     # -- saving
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         groups = pa.table([*self._groups.columns, pa.array(self._next)], names=[*self.keys.names, NEXT])
-        return {"newest": self._newest}, {
-            "groups": groups, "inner": pa.table({"state": pa.array([self.inner.snapshot()], pa.large_binary())})}
+        return {"newest": self._newest}, {"groups": groups, **self._inner_saved()}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self._newest = header["newest"]
         self._next = tables["groups"].column(NEXT).to_numpy().copy()
         self._groups = tables["groups"].drop_columns([NEXT]).cast(self.keys) if self.keys.names else self._groups
-        self.inner.restore(tables["inner"].column("state")[0].as_py())
+        self._load_inner(tables)
