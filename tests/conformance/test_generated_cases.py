@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from conformance.generated import (
     random_case,
 )
 from conformance.runners import embedded, spark_batch, spark_streaming
+from conformance.worked_examples import NUMBERS
 from panewise.core.errors import UnsupportedError
 from panewise.kernels.paned import PanedKernel
 from panewise.planner.capabilities import supports
@@ -53,6 +55,14 @@ def test_dense_panes_give_the_oracles_answer(random: Random, batch_rows: int, at
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PanedKernel, "dense_after", 3)  # not 50,000: from almost the beginning
         assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
+
+
+def test_dense_panes_saved_inside_a_window_hold_every_pane_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PanedKernel, "dense_after", 3)
+    rows: list[object] = [{"ts": 0, "k": "a", "v": 1, "x": None}] * 5
+    case = Case("saved inside a window", "SELECT count(*) AS n FROM s [RANGE 2, SLIDE 1, WA ts, LAG 1]",
+                {"s": [*rows, Punctuation.below("ts", 1), *rows[:1]]}, {"s": NUMBERS | {"x": pa.float64()}})
+    assert_same_rows(embedded(case, batch_rows=1, restarts={6}), case.expected())
 
 
 @settings(max_examples=250, deadline=None)

@@ -256,7 +256,7 @@ class PanedKernel(WindowKernel):
         keys = [_encoded(c, f.type) for c, f in zip(self._numbers.columns(groups[order]), state.keys, strict=True)]
         columns = [pa.array(end[order]), pa.array(first[order]), *keys, *(pa.array(s[order]) for s in states)]
         state.closed = int(self._dense.state[0])
-        state.add(pa.Table.from_arrays(columns, schema=state.schema))
+        state.begin(pa.Table.from_arrays(columns, schema=state.schema))
         return state
 
     # -- counters and saving

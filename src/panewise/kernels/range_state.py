@@ -88,6 +88,10 @@ class RangeState:
             self.runs.append(Run.of(table))
             self._balance()
 
+    def begin(self, table: pa.Table) -> None:
+        """Hold exactly these partials, of which several may be of one range and group."""
+        self.runs = [self._merge([Run.of(table)])] if table.num_rows else []
+
     def due(self, closed: int) -> pa.Table:
         """All partials that reach a window below ``closed``; the ranges still as stored."""
         parts = [self.schema.empty_table()]
