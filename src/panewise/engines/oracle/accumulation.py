@@ -10,41 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from panewise.engines.oracle.tuples import Tup
-from panewise.plan.nodes import (
-    BandJoin,
-    GroupAggregate,
-    Node,
-    RelationToStream,
-    TumblingJoin,
-    Window,
-    WindowAggregate,
-)
+from panewise.plan.nodes import GroupAggregate, Node
+from panewise.planner.forms import exposed_windows, is_internal, is_mixed
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
 
-
-def exposed_windows(node: Node) -> list[Window]:
-    """The windows whose contents the node's relation is made of, not those below another window."""
-    if isinstance(node, Window):
-        return [node]
-    if isinstance(node, WindowAggregate | BandJoin | TumblingJoin | RelationToStream):
-        return []
-    return [window for below in node.inputs for window in exposed_windows(below)]
-
-
-def is_internal(node: Node) -> bool:
-    """Whether the node's output is append-only because all windows it shows are internal."""
-    if isinstance(node, GroupAggregate) and node.internal:
-        return True
-    exposed = exposed_windows(node)
-    return bool(exposed) and all(window.clause.internal for window in exposed)
-
-
-def is_mixed(node: Node) -> bool:
-    """Whether some, but not all, of the windows it shows are internal."""
-    internal = {window.clause.internal for window in exposed_windows(node)}
-    return len(internal) == 2
+__all__ = ["ever_produced", "exposed_windows", "internal_relation", "is_internal", "is_mixed", "mixed_relation"]
 
 
 def ever_produced(d: Definition, node: Node) -> list[Tup]:

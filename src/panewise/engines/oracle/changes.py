@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from panewise.engines.oracle import inputs
 from panewise.engines.oracle.tuples import Tup, sortable, value_of
-from panewise.plan.nodes import Distinct, GroupAggregate, Node, RelationToStream, RelationToStreamKind, Window
-from panewise.planner.labels import label
-from panewise.planner.patterns import UpdatePattern
+from panewise.plan.nodes import Node
+from panewise.planner.forms import Form, form_of
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
+
+__all__ = ["Change", "Form", "Life", "changes_of", "form_of", "lives_of"]
 
 
 @dataclass(frozen=True)
@@ -34,37 +33,6 @@ class Life:
     row: dict[str, Any]
     valid_from: int
     expires_at: int | None
-
-
-class Form(Enum):
-    """How a plan reports its results."""
-
-    STREAM = "rows"                           # append-only: rows and nothing else
-    EVENTS = "rows dated by their instant"    # Istream, Dstream, Rstream
-    LIVES = "rows with valid_from, expires_at"  # the end of a result is known when it is produced
-    CHANGES = "rows with change +1 or -1"     # it is not (strict non-monotonic)
-
-
-def form_of(node: Node) -> Form:
-    """The form of a plan's results, from its update pattern in the clock of time."""
-    if inputs.is_append_only(node):
-        return Form.STREAM
-    top = node
-    while len(top.inputs) == 1 and not isinstance(top, RelationToStream):
-        top = top.inputs[0]
-    dated = isinstance(top, RelationToStream) and top.kind is not RelationToStreamKind.WSTREAM
-    if dated and _passes_through(node, top):
-        return Form.EVENTS
-    pattern = label(node).output.downgrade().pattern
-    return Form.CHANGES if pattern is UpdatePattern.STR else Form.LIVES
-
-
-def _passes_through(node: Node, top: Node) -> bool:
-    while node is not top:
-        if isinstance(node, Window | GroupAggregate | Distinct):
-            return False
-        node = node.inputs[0]
-    return True
 
 
 def changes_of(d: Definition, node: Node) -> list[Change]:

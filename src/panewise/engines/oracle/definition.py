@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from panewise.core.errors import LateRowError
-from panewise.core.ordinals import OrdinalKind
 from panewise.engines.oracle import accumulation, inputs, instants, relations, scopes
 from panewise.engines.oracle.expressions import Expressions
-from panewise.engines.oracle.late import Guard, kind_of
+from panewise.engines.oracle.late import Guard
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup
 from panewise.plan.nodes import Lifetime, Node, Source
@@ -130,12 +129,3 @@ class Definition:
             sources = [below for below in node.walk() if isinstance(below, Source)]
             start = min((t.ts for source in sources for t in self.stream(source)), default=0)
         return start + node.amount
-
-
-def time_kind(node: Node) -> OrdinalKind:
-    """What one step of the plan's instants is: the time column of its first source."""
-    for below in node.walk():
-        if isinstance(below, Source) and below.schema.time is not None:
-            kind = kind_of(below.schema, below.schema.time)
-            return kind or OrdinalKind.INTEGER
-    return OrdinalKind.INTEGER

@@ -10,14 +10,13 @@ import pyarrow as pa
 from panewise.core.errors import PlanError
 from panewise.engines.oracle import changes, windows
 from panewise.engines.oracle.changes import Change, Form
-from panewise.engines.oracle.definition import Definition, time_kind
+from panewise.engines.oracle.definition import Definition
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.engines.oracle.windows import Closing
 from panewise.plan.nodes import Node, WindowAggregate
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, time_kind
 from panewise.progress.timeline import Timeline
-
-VALID_FROM, EXPIRES_AT, CHANGE = "valid_from", "expires_at", "change"
 
 
 class Oracle:
@@ -51,9 +50,7 @@ class Oracle:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the results: the plan's, and what its form adds."""
-        added = {Form.STREAM: (), Form.EVENTS: (VALID_FROM,), Form.LIVES: (VALID_FROM, EXPIRES_AT),
-                 Form.CHANGES: (VALID_FROM, CHANGE)}
-        return (*self.plan.columns, *added[changes.form_of(self.plan)])
+        return (*self.plan.columns, *changes.form_of(self.plan).added)
 
     # -- complete answers --------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from panewise.plan.nodes import (
     Union,
     WindowAggregate,
 )
+from panewise.planner.forms import is_append_only
 from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:
@@ -62,19 +63,6 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
             return streams.emitted(d, node)
         case _:
             return d.produced(node)
-
-
-def is_append_only(node: Node) -> bool:
-    """Whether a node is a stream by construction: rows come and never leave, whatever the data."""
-    match node:
-        case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
-            return True
-        case Filter() | Project() | Qualify() | Lifetime() | Union():
-            return all(is_append_only(below) for below in node.inputs)
-        case TableJoin():
-            return not tables.is_retroactive(node) and is_append_only(node.input)
-        case _:
-            return False
 
 
 # -- sources -------------------------------------------------------------------------------------------------------

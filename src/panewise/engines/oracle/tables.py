@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from panewise.core.errors import PlanError, SchemaError
-from panewise.core.schema import SourceKind
+from panewise.core.errors import SchemaError
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.late import kind_of
 from panewise.engines.oracle.tuples import Tup, joined, ordinal, value_of
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Table, TableJoin
+from panewise.planner.forms import is_retroactive, table_of
 from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
+
+__all__ = ["TableChange", "changes_of", "contents", "is_retroactive", "join_as_of_birth", "join_current"]
 
 BEFORE_EVERYTHING = -(2**62)
 
@@ -27,11 +29,6 @@ class TableChange:
     at: int
     row: Mapping[str, Any]
     insert: bool = True
-
-
-def is_retroactive(node: TableJoin) -> bool:
-    """Whether updates of the table reach rows that already arrived; an NRR's do not."""
-    return _table(node.table).schema.kind is not SourceKind.NRR
 
 
 def changes_of(d: Definition, table: Table | Source) -> list[TableChange]:
@@ -52,7 +49,7 @@ def contents(d: Definition, node: Node, tau: int, *, before: bool = False) -> li
     """The rows of a table at an instant, changes of that instant included unless ``before`` it is asked for."""
     if isinstance(node, Filter | Project | Qualify):
         return operators.each_row(d, node, contents(d, node.inputs[0], tau, before=before))
-    table = _table(node)
+    table = table_of(node)
     rows: list[Tup] = []
     for i, change in enumerate(changes_of(d, table)):
         if change.at > tau or (before and change.at == tau):
@@ -90,7 +87,7 @@ def refuse_key_reuse(d: Definition, node: TableJoin) -> None:
 
     The key is what the join compares; deleting and inserting at one instant is an update, not a reuse.
     """
-    table = _table(node.table)
+    table = table_of(node.table)
     prefix = "".join(f"{n.alias}." for n in node.table.walk() if isinstance(n, Qualify))
     names = node.predicate.columns if node.predicate is not None else frozenset()
     key = [c for c in table.columns if prefix + c in names]
@@ -105,10 +102,3 @@ def refuse_key_reuse(d: Definition, node: TableJoin) -> None:
                 f"{deleted[value]}; rows already joined with it would seem to belong to the new one. Use a fresh key, "
                 "or declare the table a retroactive relation"
             )
-
-
-def _table(node: Node) -> Table | Source:
-    for below in node.walk():
-        if isinstance(below, Table | Source):
-            return below
-    raise PlanError("a table join needs a table as its second input")
