@@ -1,0 +1,107 @@
+"""Predicates taken apart, put together and renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from panewise.core.scalar import Scalar
+
+VOLATILE = frozenset({"rand", "randn", "random", "uuid", "now", "current_timestamp", "current_date", "shuffle",
+                      "monotonically_increasing_id", "localtimestamp", "current_time", "unix_timestamp"})
+"""Functions that give another answer each time: an expression with one of them stays where it is."""
+
+
+def conjuncts(predicate: Scalar | None) -> list[Scalar]:
+    """The parts between ANDs; nothing for no predicate.
+
+    >>> [str(part) for part in conjuncts(Scalar.parse("a = 1 AND (b = 2 AND c > 3 OR d = 4)"))]
+    ['a = 1', 'b = 2 AND c > 3 OR d = 4']
+    """
+    return [] if predicate is None else [Scalar(sql) for sql in _conjuncts(predicate.sql)]
+
+
+@lru_cache(maxsize=1024)
+def _conjuncts(sql: str) -> tuple[str, ...]:
+    from sqlglot import exp
+
+    tree = Scalar(sql).tree
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    if isinstance(tree, exp.And):
+        return tuple(part for side in (tree.left, tree.right) for part in _conjuncts(Scalar.of(side).sql))
+    return (Scalar.of(tree).sql,)
+
+
+def conjunction(parts: Iterable[Scalar | None]) -> Scalar | None:
+    """All parts as one predicate, each once; None if there are none.
+
+    >>> str(conjunction([Scalar("a = 1"), None, Scalar("b = 1 OR c = 2"), Scalar("a = 1")]))
+    'a = 1 AND (b = 1 OR c = 2)'
+    """
+    from sqlglot import exp
+
+    every = list(dict.fromkeys(part for given in parts for part in conjuncts(given)))
+    if not every:
+        return None
+    trees = [part.tree for part in every]
+    if len(trees) == 1:
+        return every[0]
+    return Scalar.of(exp.and_(*(exp.paren(t) if isinstance(t, exp.Or) else t for t in trees), copy=False))
+
+
+def substituted(scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
+    """The expression with columns replaced by expressions; others stay.
+
+    >>> str(substituted(Scalar("a * 2 > b"), {"a": Scalar("x + 1")}))
+    '(x + 1) * 2 > b'
+    """
+    from sqlglot import exp
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.name in columns:
+            tree = columns[node.name].tree
+            return tree if isinstance(tree, exp.Column | exp.Literal | exp.Func) else exp.paren(tree, copy=False)
+        return node
+
+    if not scalar.columns & columns.keys():
+        return scalar
+    return Scalar.of(scalar.tree.transform(visit, copy=False))
+
+
+def renamed(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
+    """The expression with other column names.
+
+    >>> str(renamed(Scalar("`l.v` = 3"), {"l.v": "v"}))
+    'v = 3'
+    """
+    return substituted(scalar, {old: Scalar.column(new) for old, new in names.items() if old != new})
+
+
+@lru_cache(maxsize=1024)
+def movable(scalar: Scalar) -> bool:
+    """Whether an expression gives the same answer wherever and whenever it is computed.
+
+    >>> movable(Scalar("a > 3")), movable(Scalar("a > rand()"))
+    (True, False)
+    """
+    from sqlglot import exp
+
+    return not any((node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower() in VOLATILE
+                   for node in scalar.tree.find_all(exp.Func))
+
+
+def equalities(predicate: Scalar | None) -> list[tuple[str, str]]:
+    """The pairs of columns that must be equal.
+
+    >>> equalities(Scalar.parse("`l.v` = `r.w` AND `l.x` < `r.x` AND 3 = `l.y`"))
+    [('l.v', 'r.w')]
+    """
+    from sqlglot import exp
+
+    found = []
+    for part in conjuncts(predicate):
+        tree = part.tree
+        if isinstance(tree, exp.EQ) and isinstance(tree.left, exp.Column) and isinstance(tree.right, exp.Column):
+            found.append((tree.left.name, tree.right.name))
+    return found
