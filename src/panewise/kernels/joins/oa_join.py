@@ -1,0 +1,358 @@
+"""OA-Join: a window join of streams that needs no order (Li 7.1, figures 7-1 and 7-2 with errata E8, E9, E10).
+
+A row is joined at once with all stored rows of the other side, and kept as long as a partner may still come. Which rows
+those are follows from punctuation alone, so skew and disorder cost no result and delay none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import CheckpointError, SchemaError
+from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
+from panewise.kernels.joins.columns import Mask
+from panewise.kernels.joins.index_numba import Codes32, count_below
+from panewise.kernels.joins.keys import JoinKeys
+from panewise.kernels.joins.pairing import LEFT, RIGHT, as_ordinals, slot_bits
+from panewise.kernels.joins.progress import JoinProgress
+from panewise.kernels.joins.sides import JoinKind, JoinSpec
+from panewise.kernels.joins.store import JoinStore
+from panewise.kernels.state_file import decode_state, encode_state
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+
+KIND, VERSION = "oa-join", 1
+
+SCAN_CREDIT = 4096
+"""Stored rows that every promise may look at for free; the rest is paid for by rows that came (see ``_purge``)."""
+SCANS_PER_ROW = 8
+DEAD_SHARE = 8
+"""Rows that cannot match any more are let go when they are more than this part of all."""
+KEYS_KEPT = 1024
+"""Fewer keys than this are never forgotten."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a column of stored rows comes from: their time, their key, or a column of its own."""
+
+    type: pa.DataType
+    time: bool
+    date: bool
+    key: int | None
+
+    @classmethod
+    def of(cls, spec: JoinSpec, side: int, name: str) -> Origin:
+        """Looked up once."""
+        data_type, time = spec.sides[side].schema.field(name).type, spec.from_time(side, name)
+        return cls(data_type, time, time and pa.types.is_date(data_type), spec.from_key(side, name))
+
+
+class OAJoin:
+    """One window join; ``process`` takes rows of a side, ``advance`` a promise about one.
+
+    Rows that come after a promise that rules them out must not be given: whoever reads the stream decides about them.
+
+    >>> import pyarrow as pa
+    >>> from panewise.kernels.joins.pairing import Band
+    >>> from panewise.kernels.joins.sides import JoinSide
+    >>> left = JoinSide(pa.schema({"l.ts": pa.int64(), "l.k": pa.int64()}), "l.ts", ("l.k",))
+    >>> right = JoinSide(pa.schema({"r.ts": pa.int64(), "r.k": pa.int64()}), "r.ts", ("r.k",))
+    >>> join = OAJoin(JoinSpec(left, right, Band.of_ranges(3, 2)))
+    >>> join.process(LEFT, pa.table({"l.ts": [10], "l.k": [1]}), np.array([10])).num_rows
+    0
+    >>> join.process(RIGHT, pa.table({"r.ts": [13, 14], "r.k": [1, 1]}), np.array([13, 14])).to_pylist()
+    [{'l.ts': 10, 'l.k': 1, 'r.ts': 13, 'r.k': 1}]
+    """
+
+    def __init__(self, spec: JoinSpec, *, all_boxes: bool = False) -> None:
+        self.spec, self.pairing, self.kind = spec, spec.pairing, spec.kind
+        self.keys = JoinKeys(spec.key_types)
+        bits = slot_bits(spec.pairing)
+        self.stores = (JoinStore(spec.stored(LEFT), bits), JoinStore(spec.stored(RIGHT), bits))
+        pairs = list(zip(spec.left.keys, spec.right.keys, strict=True))
+        self.progress = JoinProgress(spec.pairing, (spec.left.time, spec.right.time), pairs, all_boxes=all_boxes)
+        self.schema = spec.output_schema
+        self.nothing = self.schema.empty_table()
+        self.rows = [0, 0]
+        self.results = 0
+        self._origin = tuple({name: Origin.of(spec, side, name) for name in spec.read_of(side)}
+                             for side in (LEFT, RIGHT))
+        self._preserved = spec.kind.preserved
+        self._names = tuple(tuple(side.schema.names) for side in spec.sides)
+        self._leaving = tuple(side.leaving for side in spec.sides)
+        self._tracks = bool(spec.kind.preserved) or spec.kind is JoinKind.SEMI
+        self._credit = [0, 0]
+        self._undo: list[tuple[int, Ordinals]] = []
+        self._marked: tuple[int, int] = (0, 0)
+
+    # -- rows in
+
+    def process(self, side: int, table: pa.Table, times: Ordinals) -> pa.Table:
+        """Rows of one side; the results they make with what is stored, by row, partners in the order they came."""
+        other, rows = 1 - side, table.num_rows
+        if not rows:
+            return self.nothing
+        times = as_ordinals(times)
+        columns = {name: _flat(table.column(name)) for name in self._names[side]}
+        codes = self.keys.codes([columns[name] for name in self.spec.sides[side].keys], rows)
+        lows, highs = self.pairing.partners(side, times)
+        probing, stored = self.stores[other].probe(codes, lows, highs)
+        if self.spec.residual is not None and len(probing):
+            holds = self._holds(side, columns, probing, stored)
+            probing, stored = probing[holds], stored[holds]
+        met = np.zeros(rows, np.bool_)
+        if self._tracks:
+            met[probing] = True
+        results = self._results(side, columns, probing, stored, met)
+        kept = (codes >= 0) & (highs >= self._bounds_at(other, codes)) if self._has_bounds(other) else codes >= 0
+        if self.kind.left_only and side == LEFT:
+            kept &= ~met
+        if side in self._preserved:
+            gone = ~kept & ~met
+            if gone.any():
+                results = _joined(results, self._alone(side, columns, np.flatnonzero(gone)))
+        self._store(side, columns, codes, times, kept, met)
+        self.rows[side] += rows
+        self.results += results.num_rows
+        return results
+
+    def _store(self, side: int, columns: Mapping[str, pa.Array], codes: Codes32, times: Ordinals, kept: Mask,
+               met: Mask) -> None:
+        names = self.stores[side].schema.names
+        if kept.all():
+            payload = {name: columns[name] for name in names}
+        else:
+            places = pa.array(kept)
+            payload = {name: columns[name].filter(places) for name in names}
+            codes, times, met = codes[kept], times[kept], met[kept]
+        self.stores[side].append(codes, times, payload, met if self._tracks else None)
+        self._credit[side] += SCANS_PER_ROW * len(times)
+
+    def _holds(self, side: int, columns: Mapping[str, pa.Array], probing: Ordinals, stored: Ordinals) -> Mask:
+        """For which pairs the residual predicate is true."""
+        residual = self.spec.residual
+        assert residual is not None
+        pairs = {name: columns[name].take(pa.array(probing)) for name in residual.columns if name in columns}
+        pairs |= {name: self._stored(1 - side, name, stored) for name in residual.columns if name not in pairs}
+        if not pairs:
+            pairs = {"": pa.nulls(len(probing))}
+        answers = residual.evaluate(pa.table(pairs))
+        if not pa.types.is_boolean(answers.type):
+            raise SchemaError(f"{residual} is {answers.type}, and a condition must be true or false")
+        holds: Mask = answers.fill_null(False).to_numpy(zero_copy_only=False)
+        return holds
+
+    # -- results
+
+    def _results(self, side: int, columns: Mapping[str, pa.Array], probing: Ordinals, stored: Ordinals,
+                 met: Mask) -> pa.Table:
+        other = 1 - side
+        if self._tracks and len(stored):
+            fresh = np.unique(stored[~self.stores[other].matched[stored]])
+            self.stores[other].matched[fresh] = True
+            self._undo.append((other, fresh))
+        if self.kind is JoinKind.ANTI or not len(probing):
+            return self.nothing
+        if self.kind is JoinKind.SEMI:
+            if side == LEFT:
+                return self._table({n: columns[n].filter(pa.array(met)) for n in self.spec.left.leaving})
+            return self._table({n: self._stored(LEFT, n, fresh) for n in self.spec.left.leaving})
+        places = None if len(probing) == len(met) and _counts_up(probing) else pa.array(probing)
+        own = {n: columns[n] if places is None else columns[n].take(places) for n in self._leaving[side]}
+        return self._table(own | {n: self._stored(other, n, stored) for n in self._leaving[other]})
+
+    def _alone(self, side: int, columns: Mapping[str, pa.Array], places: Ordinals) -> pa.Table:
+        """Rows of a side that found no partner; the other side's columns are null."""
+        at = pa.array(places)
+        found = {name: columns[name].take(at) for name in self.spec.sides[side].leaving}
+        if not self.kind.left_only:
+            other = self.spec.sides[1 - side]
+            found |= {name: pa.nulls(len(places), other.schema.field(name).type) for name in other.leaving}
+        return self._table(found)
+
+    def _stored(self, side: int, name: str, places: Ordinals) -> pa.Array:
+        """A column of stored rows, from wherever it is kept."""
+        store, origin = self.stores[side], self._origin[side][name]
+        if origin.time:
+            times = store.times[places]
+            if origin.date:
+                return from_ordinals(times, OrdinalKind.DATE).cast(origin.type)
+            return pa.array(times).view(origin.type)
+        if origin.key is not None:
+            return self.keys.column(origin.key, store.codes[places], origin.type)
+        return store.take(name, places)
+
+    def _table(self, columns: Mapping[str, pa.Array]) -> pa.Table:
+        return pa.Table.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
+
+    # -- promises in
+
+    def advance(self, side: int, punctuation: Punctuation) -> tuple[pa.Table, list[Punctuation]]:
+        """A promise about one input: rows that now cannot find a partner any more (outer joins), then promises."""
+        if not self.progress.punctuate(side, punctuation):
+            return self.nothing, []
+        results = self._purge(1 - side)
+        self.results += results.num_rows
+        return results, self.progress.news()
+
+    def _has_bounds(self, side: int) -> bool:
+        table = self.progress.bounds[side]
+        return table.linear != NO_BOUND or bool(table.groups) or bool(table.selections)
+
+    def _bounds_at(self, side: int, codes: Codes32) -> Ordinals | int:
+        """The bound of a side for rows of the other, by their keys."""
+        table = self.progress.bounds[side]
+        if not table.groups and not table.selections:
+            return table.linear
+        if not len(codes):
+            return np.empty(0, np.int64)
+        used, inverse = np.unique(codes, return_inverse=True)
+        names, schema = self.spec.sides[side].keys, self.spec.sides[side].schema
+        columns = {name: self.keys.column(i, used, schema.field(name).type) for i, name in enumerate(names)}
+        return table.bounds_for(columns, len(used))[inverse]
+
+    def _purge(self, side: int) -> pa.Table:
+        """Let go of rows whose partners have all come (figures 7-1, 7-2: erratum E9 for buckets).
+
+        Where nothing waits for it this is only about memory: rows that cannot match are no results. Looking for them is
+        paid for by rows that came and by a small allowance per promise, so that many promises over a large state cost
+        no more than the rows do.
+        """
+        store, bounds = self.stores[side], self.progress.bounds[1 - side]
+        waiting = side in self._preserved
+        if not store.rows:
+            return self.nothing
+        if bounds.linear == FINISHED:
+            return self._let_go(side, np.zeros(store.rows, np.bool_))
+        self._credit[side] += SCAN_CREDIT
+        if not waiting and self._credit[side] < store.rows:
+            return self.nothing
+        self._credit[side] = 0
+        if not bounds.groups and not bounds.selections:
+            needed = self.pairing.still_needed(side, bounds.linear)
+            dead = count_below(store.times, needed)
+            if dead == 0 or (not waiting and dead * DEAD_SHARE < store.rows):
+                return self.nothing
+            return self._let_go(side, store.times >= needed)
+        _, highs = self.pairing.partners(side, store.times)
+        stay = highs >= self._bounds_at(1 - side, store.codes)
+        if stay.all() or (not waiting and np.count_nonzero(~stay) * DEAD_SHARE < store.rows):
+            return self.nothing
+        return self._let_go(side, stay)
+
+    def _let_go(self, side: int, stay: Mask) -> pa.Table:
+        store = self.stores[side]
+        results = self.nothing
+        if side in self._preserved:
+            alone = np.flatnonzero(~stay & ~store.matched)
+            if len(alone):
+                names = self.spec.sides[side].leaving
+                columns = {name: self._stored(side, name, alone) for name in names}
+                results = self._alone(side, columns, np.arange(len(alone)))
+        if self.kind.left_only and side == LEFT:
+            stay = stay & ~store.matched
+        store.keep(stay)
+        self._forget_keys()
+        return results
+
+    def _forget_keys(self) -> None:
+        """Keys that no stored row has are forgotten when they are the larger part."""
+        if self.keys.count <= max(KEYS_KEPT, 2 * sum(store.rows for store in self.stores)):
+            return
+        self.keys, translation = self.keys.kept(np.concatenate([store.codes for store in self.stores]))
+        for store in self.stores:
+            store.renumber(translation)
+
+    # -- taking back
+
+    def mark(self) -> None:
+        """Remember this moment for ``rollback``; no promise may come in between."""
+        self._marked = (self.stores[LEFT].rows, self.stores[RIGHT].rows)
+        self._undo.clear()
+        self._before = (*self.rows, self.results)
+
+    def rollback(self) -> None:
+        """Forget the rows that came since ``mark``."""
+        for side, places in self._undo:
+            self.stores[side].matched[places[places < self._marked[side]]] = False
+        self._undo.clear()
+        for store, rows in zip(self.stores, self._marked, strict=True):
+            store.cut(rows)
+        self.rows, self.results = list(self._before[:2]), self._before[2]
+
+    # -- counters
+
+    def alive(self, side: int) -> int:
+        """Stored rows of a side that can still find a partner."""
+        store = self.stores[side]
+        if not store.rows or not self._has_bounds(1 - side):
+            return store.rows
+        _, highs = self.pairing.partners(side, store.times)
+        return int(np.count_nonzero(highs >= self._bounds_at(1 - side, store.codes)))
+
+    def counters(self) -> dict[str, int]:
+        """Rows seen by side, results, rows that can still match (``left``, ``right``), rows held, keys, and bytes."""
+        return {"left_rows": self.rows[LEFT], "right_rows": self.rows[RIGHT], "results": self.results,
+                "left": self.alive(LEFT), "right": self.alive(RIGHT),
+                "buffered": sum(store.rows for store in self.stores), "keys": self.keys.count, "bytes": self.size}
+
+    @property
+    def size(self) -> int:
+        """The bytes of stored rows, index and keys."""
+        return sum(store.size for store in self.stores) + self.keys.size
+
+    # -- saving
+
+    def snapshot(self) -> bytes:
+        """Everything needed to go on exactly here, as Arrow IPC."""
+        used = np.arange(self.keys.count, dtype=np.int32)
+        keys = pa.table([self.keys.column(i, used, t) for i, t in enumerate(self.keys.types)],
+                        names=[f"key{i}" for i in range(len(self.keys.types))])
+        header = {"identity": self._identity(), "progress": self.progress.snapshot(), "rows": self.rows,
+                  "results": self.results}
+        return encode_state(KIND, VERSION, header, {"keys": keys, "left": self.stores[LEFT].saved(),
+                                                    "right": self.stores[RIGHT].saved()})
+
+    def restore(self, data: bytes) -> None:
+        """Become what ``snapshot`` saved; a state of another join is refused."""
+        header, tables = decode_state(data, KIND, VERSION)
+        for what, value in self._identity().items():
+            if header["identity"].get(what) != value:
+                raise CheckpointError(f"the saved join has {what} {header['identity'].get(what)!r}, the query has "
+                                      f"{value!r}: it belongs to another query")
+        self.keys = JoinKeys(self.spec.key_types)
+        saved = tables["keys"].combine_chunks()
+        if self.keys.types:
+            self.keys.codes([_flat(column) for column in saved.columns], saved.num_rows)
+        for store, name in zip(self.stores, ("left", "right"), strict=True):
+            codes = tables[name].column("code").to_numpy() if tables[name].num_rows else np.empty(0, np.int32)
+            if self.keys.types and len(codes) and not (codes.min() >= -1 and codes.max() < self.keys.count):
+                raise CheckpointError("the saved join is damaged: a stored row has a key that is not there")
+            store.load(tables[name])
+        self.progress.restore(header["progress"])
+        self.rows, self.results = [int(n) for n in header["rows"]], int(header["results"])
+        self._credit = [0, 0]
+
+    def _identity(self) -> dict[str, str]:
+        return {"window": repr(self.pairing), "kind": self.kind.value, "residual": str(self.spec.residual),
+                "keys": repr([(side.time, side.keys) for side in self.spec.sides]),
+                "columns": self.schema.to_string(show_schema_metadata=False)}
+
+
+def _counts_up(places: Ordinals) -> bool:
+    return bool(len(places) == 0 or (places[0] == 0 and np.all(np.diff(places) == 1)))
+
+
+def _joined(first: pa.Table, second: pa.Table) -> pa.Table:
+    parts: Sequence[Any] = [part for part in (first, second) if part.num_rows]
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
