@@ -1,0 +1,110 @@
+"""Orders and costs of the three tables of the thesis (F10; erratum E17), and the heuristic on random streams."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from random import Random
+from statistics import mean, median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.planner.join_order import (
+    Stream,
+    arrival_cost,
+    best_order,
+    candidate_orders,
+    greedy_order,
+    join_size,
+    order_cost,
+)
+
+
+def table(*streams: tuple[float, float, float]) -> list[Stream]:
+    return [Stream(*stream) for stream in streams]
+
+
+TABLE_3 = table((10, 100, 500), (1, 100, 50), (1, 200, 40), (3, 100, 5))
+TABLE_5 = table((10, 100, 40), (1, 100, 100), (1, 100, 8), (1, 100, 5))
+TABLE_6 = table((11, 100, 200), (10, 100, 100), (1, 100, 65), (1, 100, 20))
+
+
+def every(streams: list[Stream]) -> list[float]:
+    return [order_cost(streams, order) for order in permutations(range(len(streams)))]
+
+
+def order(text: str) -> tuple[int, ...]:
+    return tuple(int(part) - 1 for part in text.split())
+
+
+def test_f10_join_sizes_of_table_5_3():
+    sizes = {"1 2": 200, "1 3": 400, "1 4": 600, "2 3": 400, "2 4": 600, "3 4": 1500, "1 2 3": 800, "1 2 4": 1200}
+    assert {name: join_size(TABLE_3, order(name)) for name in sizes} == sizes
+
+
+def test_f10_cost_of_each_arrival_and_of_the_order_of_table_5_3():
+    first = order("1 2 3 4")
+    assert [arrival_cost(TABLE_3, first, k) for k in range(4)] == [3800, 3800, 2400, 6000]
+    assert best_order(TABLE_3) == first
+    assert order_cost(TABLE_3, first) == 16000 == min(every(TABLE_3))
+    assert max(every(TABLE_3)) == 86850
+
+
+@pytest.mark.parametrize(("text", "cost"), [("2 1 3 4", 16200), ("2 3 4 1", 42600), ("1 2 3 4", 21000)])
+def test_f10_orders_of_table_5_5(text: str, cost: float):
+    assert order_cost(TABLE_5, order(text)) == cost
+
+
+def test_f10_table_5_5_moves_the_fast_stream_up():
+    assert greedy_order(TABLE_5) == order("2 3 4 1")
+    assert best_order(TABLE_5) == order("2 1 3 4")
+    assert min(every(TABLE_5)) == 16200
+    assert max(every(TABLE_5)) == 135150
+
+
+def test_e17_with_the_printed_rate_the_cost_would_be_another():
+    printed = table((100, 100, 40), (1, 100, 100), (1, 100, 8), (1, 100, 5))
+    assert order_cost(printed, order("2 1 3 4")) == 160200
+
+
+@pytest.mark.parametrize(("text", "cost"), [
+    ("3 4 1 2", 49542), ("3 1 4 2", 47977), ("3 1 2 4", 51954), ("1 2 3 4", 68200), ("2 1 3 4", 79000)])
+def test_f10_orders_of_table_5_6(text: str, cost: float):
+    assert round(order_cost(TABLE_6, order(text))) == cost
+
+
+def test_f10_table_5_6_is_searched_from_the_greedy_order():
+    assert greedy_order(TABLE_6) == order("3 4 1 2")
+    assert best_order(TABLE_6) == order("3 1 4 2")
+    assert round(min(every(TABLE_6))) == 47977
+    assert round(mean(every(TABLE_6))) == 63362
+
+
+def test_equal_values_are_joined_by_size_and_by_bucket():
+    assert greedy_order(table((3, 10, 7), (1, 10, 7), (2, 10, 7))) == (1, 2, 0)
+    assert greedy_order([Stream(3, 10, 7, 10), Stream(1, 10, 7), Stream(2, 10, 7)]) == (0, 1, 2)
+
+
+def test_property_18_the_heuristic_is_below_the_mean_of_all_orders():
+    random, ratios, below = Random(18), [], 0
+    for _ in range(400):
+        streams = table(*((random.choice([1, 1, 2, 3, 5, 10, 20]), random.choice([50, 100, 200]),
+                           random.randint(3, 500)) for _ in range(4)))
+        costs, found = every(streams), order_cost(streams, best_order(streams))
+        below += found <= mean(costs)
+        ratios.append(found / min(costs))
+    assert below >= 0.98 * len(ratios)
+    assert median(ratios) < 1.02
+    assert sorted(ratios)[int(0.95 * len(ratios))] < 1.6
+
+
+streams = st.lists(st.builds(Stream, st.integers(1, 20), st.integers(1, 200), st.integers(1, 500)), min_size=1,
+                   max_size=5)
+
+
+@given(streams)
+def test_every_candidate_is_an_order_of_all_streams(found: list[Stream]):
+    orders = list(candidate_orders(found))
+    assert all(sorted(candidate) == list(range(len(found))) for candidate in orders)
+    assert order_cost(found, best_order(found)) <= order_cost(found, greedy_order(found))
