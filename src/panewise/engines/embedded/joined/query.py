@@ -44,7 +44,8 @@ class JoinedQuery:
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
-                 events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final") -> None:
+                 events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final",
+                 empty_windows: bool = False) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates of one stream: pairs of a join "
@@ -63,7 +64,7 @@ class JoinedQuery:
         self._log: WindowLog | None = None
         self._schema = self._compiled.schema
         if (aggregate := self._compiled.aggregate) is not None:
-            self._stage = WindowStage(aggregate, self._schema, self.late, strategy, stats)
+            self._stage = WindowStage(aggregate, self._schema, self.late, strategy, stats, empty_windows=empty_windows)
             self._log = WindowLog(aggregate.window, watch=events)
         self._sent = {time: BoundTable(time) for time in self._times}
         self._listeners: list[Callable[[Punctuation], object]] = []
