@@ -27,10 +27,14 @@ from panewise.engines.spark.shipping import package_zip, ship
 
 MINIMUM_JAVA = 17
 ARROW_ROWS = 65_536
+NO_LIMIT = (1 << 31) - 1
+"""With a limit in bytes Spark sums up the size of all columns after every single row it sends to Python, which takes
+longer than sending it; the number of rows is limited anyway."""
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SETTABLE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(NO_LIMIT),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
