@@ -19,7 +19,7 @@ from panewise.api.query import plan_of
 from panewise.api.results import Results
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery, EmbeddedRun, QueryStatus, WindowEvent
+from panewise.engines.embedded import EmbeddedRun, QueryStatus, RunningQuery, WindowEvent, open_plan
 from panewise.engines.embedded.sinks import CallbackSink, FileSink, LineSink, PartsSink, Sink, SocketSink
 from panewise.engines.embedded.sources import AsyncSource, FollowedFile, LineSource, PipeSource, SocketSource, as_source
 from panewise.engines.embedded.sources.sockets import is_address
@@ -135,7 +135,7 @@ def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "drop",
           progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
           sinks: Sequence[Sink] = (), checkpoint_seconds: float | None = None) -> Run:
     """A run of a plan over opened streams; live if any of them is."""
-    query = EmbeddedQuery(plan, late=late, progress=progress, emit=emit)
+    query = open_plan(plan, late=late, progress=progress, emit=emit)
     attribute = windowing_attribute(plan)
     inputs: dict[str, Any] = {}
     for name, stream in streams.items():
@@ -243,7 +243,7 @@ class Run:
     # -- looking
 
     @property
-    def query(self) -> EmbeddedQuery:
+    def query(self) -> RunningQuery:
         """The query that runs."""
         return self._running.query
 

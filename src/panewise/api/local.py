@@ -13,7 +13,7 @@ from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.inputs import LocalStream, ordered_by, timeline_of
 from panewise.api.results import Results
 from panewise.core.errors import PlanError
-from panewise.engines.embedded import EmbeddedQuery, run_embedded
+from panewise.engines.embedded import open_plan, run_embedded
 from panewise.engines.oracle import Oracle, run_oracle
 from panewise.files.reader import Item
 from panewise.plan.nodes import Node, WindowAggregate
@@ -52,7 +52,7 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
         if checkpoint is not None:
             raise PlanError("the oracle keeps no checkpoint: it reads everything each time; leave the checkpoint out")
         return _on_oracle(plan, streams, late, progress)
-    query = EmbeddedQuery(plan, late=late, progress=progress, emit=emit, strategy=strategy, stats=stats)
+    query = open_plan(plan, late=late, progress=progress, emit=emit, strategy=strategy, stats=stats)
     attribute = windowing_attribute(plan)
     inputs = {n: _watched(n, streams[n].items(attribute=ordered_by(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}

@@ -11,7 +11,7 @@ from panewise.api.inputs import LocalStream, is_dataframe, local_stream
 from panewise.api.local import check_final, run_local
 from panewise.core.errors import PlanError
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.plan.nodes import Node
 from panewise.planner.choices import Stats
 from panewise.planner.explain import Format
@@ -69,7 +69,7 @@ def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mappi
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
                progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
                strategy: str = "auto", stats: Stats = None, empty_windows: bool = False,
-               **schemas: Columns) -> EmbeddedQuery:
+               **schemas: Columns) -> RunningQuery:
     """A query to push rows and punctuation into by hand; keyword arguments give the streams' columns.
 
     Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``. With
@@ -82,8 +82,8 @@ def open_query(text: str, *, params: Mapping[str, object] | None = None, late: s
     [1, 1]
     """
     plan = plan_of(text, {name: SourceSchema.of(parse_columns(given)) for name, given in schemas.items()}, params)
-    return EmbeddedQuery(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
-                         stats=stats, empty_windows=empty_windows)
+    return open_plan(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
+                     stats=stats, empty_windows=empty_windows)
 
 
 def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,

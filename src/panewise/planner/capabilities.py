@@ -14,6 +14,8 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import HOUR, MILLISECOND, MINUTE, SECOND
 from panewise.plan import nodes as n
 from panewise.planner.patterns import format_amount
+from panewise.planner.relational import is_relational, relational_gaps
+from panewise.planner.stream_joins import STREAM_JOINS, has_stream_join, stream_join_gaps
 from panewise.windows.base import MOST_WINDOWS
 from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
@@ -76,6 +78,10 @@ class Capability:
     windows: frozenset[str] | None = None
     above: frozenset[NodeKind] = frozenset()
     """What may stand over the window aggregate."""
+    relations: frozenset[NodeKind] = frozenset()
+    """The nodes of plans that are relations at every instant (`relational`)."""
+    stream_joins: frozenset[NodeKind] = frozenset()
+    """The joins of streams by their times (`stream_joins`)."""
 
     def runs_window(self, kind: str) -> bool:
         """Whether the engine has this window kind."""
@@ -83,7 +89,7 @@ class Capability:
 
     def runs_node(self, kind: NodeKind) -> bool:
         """Whether the engine has this operator at all."""
-        return self.nodes is None or kind in self.nodes
+        return self.nodes is None or kind in self.nodes | self.relations | self.stream_joins
 
 
 _SLICE = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate})
@@ -93,9 +99,12 @@ _BY_VALUE = frozenset({"growing tumbling", "now", "calendar", "session", "landma
 _BY_POSITION = frozenset({"row", "partitioned row", "count", "partitioned count", "slide by tuple"})
 _ABOVE = frozenset({n.Project, n.Filter})
 
+_RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Window, n.Join})
+
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),
-    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),
+    "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE, _RELATIONS,
+                           frozenset(STREAM_JOINS)),
     "oracle": Capability("oracle"),
 }
 
@@ -130,14 +139,22 @@ def unsupported(plan: n.Node, engine: str) -> Iterator[str]:
     capability = _capability(engine)
     if capability.nodes is None:
         return
+    if capability.stream_joins and has_stream_join(plan):
+        yield from (f"{gap} by the {engine} engine" for gap in stream_join_gaps(plan))
+        return
+    relational = bool(capability.relations) and is_relational(plan)
+    nodes = capability.relations if relational else capability.nodes
     for node in plan.walk():
-        if not capability.runs_node(type(node)):
+        if type(node) not in nodes:
             yield f"{_node_name(type(node))} is not yet run by the {engine} engine"
         for clause in _clauses(node):
             for kind in window_kinds(clause):
                 if not capability.runs_window(kind):
                     yield f"{kind} windows are not yet run by the {engine} engine"
-    yield from _shape(plan, capability)
+    if not relational:
+        yield from _shape(plan, capability)
+        return
+    yield from (f"{gap} by the {engine} engine" for gap in relational_gaps(plan))
 
 
 def _shape(plan: n.Node, capability: Capability) -> Iterator[str]:

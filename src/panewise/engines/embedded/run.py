@@ -15,8 +15,9 @@ from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
 from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
+from panewise.engines.embedded.opening import RunningQuery, open_plan
 from panewise.engines.embedded.positions import Item, Position, length
-from panewise.engines.embedded.query import EmbeddedQuery, Progress
+from panewise.engines.embedded.query import Progress
 from panewise.engines.embedded.sinks import KeptResults, Sink, TransactionalSink
 from panewise.engines.embedded.sources import StreamSource, as_source
 from panewise.engines.embedded.status import QueryStatus
@@ -45,7 +46,7 @@ class EmbeddedRun:
     and yields those of all runs before first.
     """
 
-    def __init__(self, query: EmbeddedQuery, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
+    def __init__(self, query: RunningQuery, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
                  checkpoint: str | Path | None = None, checkpoint_rows: int = CHECKPOINT_ROWS,
                  checkpoint_seconds: float | None = None, keep_results: bool = False, live: bool = False,
                  queue_rows: int = QUEUE_ROWS, clock: Callable[[], int] = wall_clock) -> None:
@@ -210,13 +211,13 @@ class EmbeddedRun:
 def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str | LatePolicy = "drop",
                  progress: Progress = "source", checkpoint: str | Path | None = None,
                  checkpoint_rows: int = CHECKPOINT_ROWS, keep_results: bool = False,
-                 query: EmbeddedQuery | None = None) -> Iterator[pa.Table]:
+                 query: RunningQuery | None = None) -> Iterator[pa.Table]:
     """Results as windows close, until all inputs have ended; inputs take turns, one item each.
 
     What was yielded before a checkpoint is never yielded again, unless ``keep_results``: then a run yields the results
     of all runs before it first. Pass ``query`` to look at its status while it runs.
     """
-    running = query or EmbeddedQuery(plan, late=late, progress=progress)
+    running = query or open_plan(plan, late=late, progress=progress)
     return EmbeddedRun(running, inputs, checkpoint=checkpoint, checkpoint_rows=checkpoint_rows,
                        keep_results=keep_results).tables()
 

@@ -1,0 +1,121 @@
+"""Results as a user sees them, by the form of the plan."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
+from panewise.engines.embedded.relations.styles import Style, queue_for
+from panewise.kernels.relations.changes import NetChanges
+from panewise.kernels.relations.delta import FOREVER, Delta
+from panewise.kernels.relations.operator import Saved
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
+from panewise.planner.labels import Label
+
+
+class ResultForm(ABC):
+    """Turns the deltas of the plan's root into rows."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        self.rows, self.kind = schema, kind
+        self.schema = schema
+
+    @abstractmethod
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """The results of one step."""
+
+    def snapshot(self) -> Saved:
+        """What must be known to go on."""
+        return {}, {}
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        del header, tables
+
+    def counters(self) -> dict[str, int]:
+        """What is kept for the results alone."""
+        return {}
+
+    def instants(self, at: Ordinals) -> pa.Array:
+        """Instants as the plan's time; one that never comes is null."""
+        never = at == FOREVER
+        column = from_ordinals(np.where(never, 0, at), self.kind)
+        return pc.if_else(pa.array(never), pa.scalar(None, column.type), column) if never.any() else column
+
+
+class StreamForm(ResultForm):
+    """Rows and nothing else."""
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """As they come."""
+        return delta.lives.table
+
+
+class EventsForm(ResultForm):
+    """Rows dated by their instant."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By instant."""
+        lives = delta.lives.by_birth()
+        return lives.table.append_column(VALID_FROM, self.instants(lives.born))
+
+
+class LivesForm(ResultForm):
+    """Every result once, when it is born, with the instant at which it will leave."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(EXPIRES_AT, kind.arrow))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By birth."""
+        assert not len(delta.ends), "a plan whose ends are known beforehand sent an end"
+        lives = delta.lives
+        if (lives.born[1:] < lives.born[:-1]).any():
+            lives = lives.take(np.argsort(lives.born, kind="stable"))
+        dated = lives.table.append_column(VALID_FROM, self.instants(lives.born))
+        return dated.append_column(EXPIRES_AT, self.instants(lives.expires))
+
+
+class ChangesForm(ResultForm):
+    """Every change of the bag of rows, copies that leave first."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(CHANGE, pa.int64()))
+        self._net = NetChanges(schema, queue_for(label, style))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By instant."""
+        changes = self._net.step(delta, upto)
+        dated = changes.table.append_column(VALID_FROM, self.instants(changes.at))
+        return dated.append_column(CHANGE, pa.array(changes.sign))
+
+    def snapshot(self) -> Saved:
+        """The rows that are there."""
+        return self._net.snapshot()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._net.restore(header, tables)
+
+    def counters(self) -> dict[str, int]:
+        """The rows that are there."""
+        return self._net.counters()
+
+
+def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> ResultForm:
+    """How results of a plan are shown."""
+    if form is Form.CHANGES:
+        return ChangesForm(schema, kind, label, style)
+    return {Form.STREAM: StreamForm, Form.EVENTS: EventsForm, Form.LIVES: LivesForm}[form](schema, kind)

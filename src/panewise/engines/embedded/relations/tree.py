@@ -1,0 +1,57 @@
+"""Operators in the shape of the plan, stepped together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from panewise.kernels.relations.delta import Delta
+from panewise.kernels.relations.operator import RelationOperator
+from panewise.planner.labels import Label
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One operator, what it reads, and the update pattern of what it puts out."""
+
+    operator: RelationOperator
+    inputs: tuple[Stage, ...]
+    label: Label
+    name: str
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns it puts out."""
+        return self.operator.schema
+
+    def step(self, upto: int) -> Delta:
+        """Inputs first, in order, so that the numbers of rows ascend."""
+        return self.operator.step([stage.step(upto) for stage in self.inputs], upto)
+
+    def walk(self) -> Iterator[Stage]:
+        """This stage and all below, inputs first."""
+        for stage in self.inputs:
+            yield from stage.walk()
+        yield self
+
+
+def snapshot(root: Stage) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
+    """The state of all operators, in the order of ``walk``."""
+    headers: list[dict[str, Any]] = []
+    tables: dict[str, pa.Table] = {}
+    for number, stage in enumerate(root.walk()):
+        header, own = stage.operator.snapshot()
+        headers.append(header)
+        tables |= {f"{number}:{name}": table for name, table in own.items()}
+    return headers, tables
+
+
+def restore(root: Stage, headers: list[dict[str, Any]], tables: Mapping[str, pa.Table]) -> None:
+    """Become what ``snapshot`` saved."""
+    for number, (stage, header) in enumerate(zip(root.walk(), headers, strict=True)):
+        prefix = f"{number}:"
+        own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
+        stage.operator.restore(header, own)

@@ -1,0 +1,97 @@
+"""Net changes of a relation: at every instant the copies of values that came and went (rules U15, E1).
+
+Equal rows are copies of one value: a row that is replaced by an equal one at the same instant is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.grouping import group_codes
+from panewise.kernels.relations.delta import Delta, stacked
+from panewise.kernels.relations.operator import Saved
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.queues import ExpiryQueue
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Copies that came (+1) or went (-1), by instant."""
+
+    table: pa.Table
+    at: Ordinals
+    sign: Ordinals
+    age: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+class NetChanges:
+    """Keeps the rows of a relation, because who leaves must be named."""
+
+    def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
+        self.schema = schema
+        self._rows = AliveRows(schema, queue)
+
+    def step(self, delta: Delta, upto: int) -> Changes:
+        """What changed below the bound, by instant, what went before what came."""
+        lives = delta.lives
+        left = self._rows.leave(delta, upto)
+        gone = self._rows.arena.lives(left.slots)
+        short = lives.expires < upto
+        brief = lives.filter(short)
+        self._rows.enter(lives.filter(~short), upto)
+        self._rows.forget()
+        events = [(gone, left.at, -1), (brief, brief.expires, -1), (lives, lives.born, 1)]
+        events = [event for event in events if len(event[0])] or events[-1:]
+        table = pa.concat_tables([rows.table for rows, _, _ in events]).combine_chunks()
+        at = np.concatenate([instants for _, instants, _ in events])
+        sign = np.concatenate([np.full(len(rows), s, np.int64) for rows, _, s in events])
+        return net(Changes(table, at, sign, stacked([rows.age for rows, _, _ in events])))
+
+    def snapshot(self) -> Saved:
+        """The rows that are there."""
+        return {"reached": self._rows.reached}, self._rows.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._rows.load(tables, header["reached"])
+
+    def counters(self) -> dict[str, int]:
+        """The rows of the relation."""
+        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
+
+
+def net(events: Changes) -> Changes:
+    """What is left when copies of one value that come and go at one instant cancel.
+
+    Of equal copies the youngest came and the oldest went (Golab 3.4).
+    """
+    if not len(events):
+        return events
+    columns = [events.at, *events.table.columns]
+    codes, first = group_codes(columns)
+    balance = np.zeros(len(first), np.int64)
+    np.add.at(balance, codes, events.sign)
+    wanted = balance[codes]
+    kept = events.sign * wanted > 0  # of the direction that is left over
+    # the number of each event among those of its value, instant and direction: oldest first, or youngest first
+    by_age = np.lexsort(events.age[::-1])
+    by_age = np.concatenate([by_age[events.sign[by_age] < 0], by_age[events.sign[by_age] > 0][::-1]])
+    by_age = by_age[kept[by_age]]
+    order = by_age[np.argsort(codes[by_age], kind="stable")]
+    starts = np.flatnonzero(np.r_[True, codes[order][1:] != codes[order][:-1]]) if len(order) else order
+    number = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    order = order[number < np.abs(wanted[order])]
+    age = events.age[:, order]
+    order = order[np.lexsort((*age[::-1], events.sign[order], events.at[order]))]
+    table = events.table.take(pa.array(order)).combine_chunks()
+    return Changes(table, events.at[order], events.sign[order], events.age[:, order])

@@ -1,0 +1,179 @@
+"""What an edge of a relational plan carries: rows born in one step, and rows born before it that end too early.
+
+A *step* covers the instants from the bound before it (inclusive) to its own bound (exclusive); all of them are
+complete. A row is in the relation at every instant ``born <= tau < expires`` (rule U1). ``expires`` below the bound is
+exact; at or above it, it is what is known now: final on WKS and WK edges, on STR edges an end may still come earlier
+(a negative tuple). Only rows of earlier steps have such ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.windows.base import UNBOUNDED
+
+FOREVER: int = int(UNBOUNDED)
+"""The end of a row that never leaves, or that leaves at a moment nobody knows beforehand."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+def integers(count: int = 0) -> Ordinals:
+    """Room for some."""
+    return np.empty(count, np.int64)
+
+
+@dataclass(frozen=True)
+class Lives:
+    """Rows with the instants at which they are there."""
+
+    table: pa.Table
+    """The columns of the rows, in one piece."""
+    uid: Ordinals
+    """Which row this is in the whole query; ascending, also from step to step."""
+    born: Ordinals
+    expires: Ordinals
+    age: npt.NDArray[np.int64]
+    """One column per row that sorts from oldest to youngest: its time, then the arrival of the rows it comes from,
+    newest first (erratum P4); -1 where a row comes from fewer."""
+
+    def __len__(self) -> int:
+        return len(self.uid)
+
+    @classmethod
+    def none(cls, schema: pa.Schema) -> Lives:
+        """No rows."""
+        return cls(schema.empty_table(), integers(), integers(), integers(), np.empty((1, 0), np.int64))
+
+    def with_table(self, table: pa.Table) -> Lives:
+        """The same rows showing other columns."""
+        return replace(self, table=table)
+
+    def take(self, places: Ordinals) -> Lives:
+        """These rows in this order."""
+        return Lives(gather(self.table, places), self.uid[places], self.born[places], self.expires[places],
+                     self.age[:, places])
+
+    def filter(self, keep: Mask) -> Lives:
+        """Only these rows."""
+        return self if keep.all() else self.take(np.flatnonzero(keep))
+
+    @staticmethod
+    def concat(parts: Sequence[Lives]) -> Lives:
+        """One after the other."""
+        parts = [part for part in parts if len(part)] or list(parts[:1])
+        if len(parts) == 1:
+            return parts[0]
+        table = pa.concat_tables([part.table for part in parts]).combine_chunks()
+        return Lives(table, *(np.concatenate([getattr(part, name) for part in parts])
+                              for name in ("uid", "born", "expires")), stacked([part.age for part in parts]))
+
+    def ordered(self, first: Ordinals) -> Lives:
+        """In the order of some instants, ties by age."""
+        order = by_age(first, self.age)
+        return self if order is None else self.take(order)
+
+    def by_birth(self) -> Lives:
+        """In the order of birth, ties by age."""
+        return self.ordered(self.born)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Rows of earlier steps that leave sooner than they said."""
+
+    uid: Ordinals = field(default_factory=integers)
+    at: Ordinals = field(default_factory=integers)
+    """The first instant at which the row is gone."""
+
+    def __len__(self) -> int:
+        return len(self.uid)
+
+    @staticmethod
+    def concat(parts: Sequence[Ends]) -> Ends:
+        """All of them."""
+        return Ends(np.concatenate([p.uid for p in parts]), np.concatenate([p.at for p in parts]))
+
+
+NO_ENDS = Ends()
+
+
+@dataclass(frozen=True)
+class Delta:
+    """One step of one edge."""
+
+    lives: Lives
+    ends: Ends = NO_ENDS
+    ticks: Ordinals | None = None
+    """Every instant of the step at which anything below could change, ascending; only where somebody asks for it."""
+
+
+class Uids:
+    """Numbers for rows, given out once in a query: what is born later has a larger one."""
+
+    def __init__(self) -> None:
+        self.next = 1
+
+    def draw(self, count: int) -> Ordinals:
+        """The next ones."""
+        drawn = np.arange(self.next, self.next + count)
+        self.next += count
+        return drawn
+
+
+def gather(table: pa.Table, places: Ordinals) -> pa.Table:
+    """Rows by place; all columns are in one piece before and after."""
+    indices = pa.array(places)
+    return pa.table([_flat(column).take(indices) for column in table.columns], schema=table.schema) \
+        if table.num_columns else pa.table({})
+
+
+def stacked(ages: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Ages of rows that come from different numbers of rows, side by side."""
+    depth = max(len(age) for age in ages)
+    padded = [age if len(age) == depth else
+              np.concatenate([age, np.full((depth - len(age), age.shape[1]), -1, np.int64)]) for age in ages]
+    return np.concatenate(padded, axis=1)
+
+
+def by_age(first: Ordinals, age: npt.NDArray[np.int64]) -> Ordinals | None:
+    """The order by some instants, ties by age; None where rows are in that order already, as they mostly are."""
+    if len(first) < 2:
+        return None
+    order = None
+    if (first[1:] < first[:-1]).any():
+        order = np.argsort(first, kind="stable")
+        first, age = first[order], age[:, order]
+    tied = np.flatnonzero(first[1:] == first[:-1])
+    if not _younger_first(age, tied):
+        return order
+    again: Ordinals = np.lexsort((*age[::-1], first))
+    return again if order is None else order[again]
+
+
+def _younger_first(age: npt.NDArray[np.int64], places: Ordinals) -> bool:
+    """Whether at any of these places a row stands before an older one."""
+    for part in age:
+        here, next_ = part[places], part[places + 1]
+        if (next_ < here).any():
+            return True
+        places = places[next_ == here]
+        if not len(places):
+            return False
+    return False
+
+
+def ticks_of(*parts: Ordinals | None) -> Ordinals | None:
+    """Instants of several inputs together; None where nobody asks."""
+    known = [part for part in parts if part is not None]
+    return np.unique(np.concatenate(known)) if known else None
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

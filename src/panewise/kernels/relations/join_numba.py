@@ -1,0 +1,91 @@
+"""Chains of rows with one key: loops compiled by numba on first use and cached on disk."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+compiled = numba.njit(cache=True, nogil=True)
+
+
+@compiled
+def link(codes: Ints, first: int, heads: Ints, nexts: Ints) -> None:
+    """Put the rows from slot ``first`` on before the others of their key; a code below zero has no chain."""
+    for i in range(len(codes)):
+        code = codes[i]
+        if code >= 0:
+            nexts[first + i] = heads[code]
+            heads[code] = first + i
+        else:
+            nexts[first + i] = -1
+
+
+@compiled
+def count_pairs(codes: Ints, born: Ints, expires: Ints, heads: Ints, nexts: Ints, other_born: Ints,
+                other_expires: Ints, below: int, in_order: bool, gone: int) -> int:
+    """How many rows of the chains, in slots below ``below``, live together with the rows that ask.
+
+    ``in_order``: rows leave in the order of their slots, so a chain may be left at the first that is gone.
+    """
+    found = 0
+    for i in range(len(codes)):
+        code = codes[i]
+        if code < 0 or code >= len(heads):
+            continue
+        slot = heads[code]
+        while slot >= 0:
+            if other_expires[slot] <= gone:
+                if in_order:
+                    break
+            elif slot < below and max(born[i], other_born[slot]) < min(expires[i], other_expires[slot]):
+                found += 1
+            slot = nexts[slot]
+    return found
+
+
+@compiled
+def list_pairs(codes: Ints, born: Ints, expires: Ints, heads: Ints, nexts: Ints, other_born: Ints,
+               other_expires: Ints, below: int, in_order: bool, gone: int, rows: Ints, slots: Ints) -> None:
+    """The pairs that ``count_pairs`` counted."""
+    found = 0
+    for i in range(len(codes)):
+        code = codes[i]
+        if code < 0 or code >= len(heads):
+            continue
+        slot = heads[code]
+        while slot >= 0:
+            if other_expires[slot] <= gone:
+                if in_order:
+                    break
+            elif slot < below and max(born[i], other_born[slot]) < min(expires[i], other_expires[slot]):
+                rows[found] = i
+                slots[found] = slot
+                found += 1
+            slot = nexts[slot]
+
+
+@compiled
+def count_linked(slots: Ints, heads: Ints, nexts: Ints) -> int:
+    """How many entries hang on these slots."""
+    found = 0
+    for i in range(len(slots)):
+        entry = heads[slots[i]]
+        while entry >= 0:
+            found += 1
+            entry = nexts[entry]
+    return found
+
+
+@compiled
+def list_linked(slots: Ints, heads: Ints, nexts: Ints, entries: Ints) -> None:
+    """The entries that ``count_linked`` counted."""
+    found = 0
+    for i in range(len(slots)):
+        entry = heads[slots[i]]
+        while entry >= 0:
+            entries[found] = entry
+            found += 1
+            entry = nexts[entry]

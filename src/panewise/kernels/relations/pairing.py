@@ -1,0 +1,191 @@
+"""Which rows of two relations live at the same time and match: the state of every operator on pairs.
+
+Both sides are kept by slot with a chain per key (a symmetric hash join). New rows of the left meet all rows of the
+right, new rows of the right the old ones of the left, so a pair is found once. Rows that are gone are skipped by
+their ends, and forgotten when they are the most: expiry costs nothing per row (lazy expiration, Golab's J2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.core.scalar import Scalar
+from panewise.kernels.relations.delta import Delta, Ends, Lives, integers
+from panewise.kernels.relations.join_numba import count_pairs, link, list_pairs
+from panewise.kernels.relations.key_codes import JoinKeys
+from panewise.kernels.relations.stateless import truth
+from panewise.kernels.relations.stores.arena import Arena, Growing
+from panewise.progress.watermarks import NO_BOUND
+
+
+@dataclass(frozen=True)
+class Match:
+    """The predicate of a join: equal keys, and what must hold besides."""
+
+    left: Sequence[Scalar]
+    right: Sequence[Scalar]
+    keys: pa.Schema
+    residual: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs by the slots of both rows, with their common life."""
+
+    left: Ordinals
+    right: Ordinals
+    born: Ordinals
+    expires: Ordinals
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, places: Ordinals | npt.NDArray[np.bool_]) -> Pairs:
+        """Some of them."""
+        return Pairs(self.left[places], self.right[places], self.born[places], self.expires[places])
+
+
+class Side:
+    """The rows of one input, with a chain per key."""
+
+    def __init__(self, schema: pa.Schema, *, in_order: bool) -> None:
+        self.arena = Arena(schema)
+        self.in_order = in_order  # rows leave in the order they came (WKS)
+        self.codes, self.nexts, self.heads = Growing(), Growing(), Growing()
+
+    def end(self, ends: Ends) -> Ordinals:
+        """Rows leave before they said: their slots."""
+        slots = self.arena.find(ends.uid)
+        here = slots >= 0
+        slots, at = slots[here], ends.at[here]
+        sooner = at < self.arena.expires[slots]
+        self.arena.expires[slots[sooner]] = at[sooner]
+        if sooner.any():
+            self.in_order = False
+        return slots[sooner]
+
+    def add(self, lives: Lives, codes: Ordinals, keys: int) -> int:
+        """Keep new rows; the first of their slots."""
+        first = len(self.arena)
+        self.arena.append(lives)
+        self.codes.append(codes)
+        self._link(codes, first, keys)
+        return first
+
+    def _link(self, codes: Ordinals, first: int, keys: int) -> None:
+        self.heads.extend_to(keys, -1)
+        self.nexts.extend_to(first + len(codes), -1)
+        link(codes, first, self.heads.values, self.nexts.values)
+
+    def relink(self, codes: Ordinals, keys: int) -> None:
+        """Chains from nothing, after rows were forgotten or keys numbered anew."""
+        self.codes, self.nexts, self.heads = Growing(codes), Growing(), Growing()
+        self._link(codes, 0, keys)
+
+    def probe(self, codes: Ordinals, lives: Lives, below: int, gone: int) -> tuple[Ordinals, Ordinals]:
+        """Rows that ask, and slots below a given one that live together with them."""
+        arguments = (codes, lives.born, lives.expires, self.heads.values, self.nexts.values, self.arena.born,
+                     self.arena.expires, below, self.in_order, gone)
+        count = count_pairs(*arguments) if len(codes) and below else 0
+        rows, slots = integers(count), integers(count)
+        if count:
+            list_pairs(*arguments, rows, slots)
+        return rows, slots
+
+
+class Pairing:
+    """Two sides and what makes their rows match."""
+
+    def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, *, left_in_order: bool,
+                 right_in_order: bool) -> None:
+        self.left, self.right = Side(left, in_order=left_in_order), Side(right, in_order=right_in_order)
+        self.match = match
+        self._keys = JoinKeys(match.keys)
+        self.reached = NO_BOUND
+        self._shown = [name for name in right.names if name not in left.names]  # of equal names the left one counts
+
+    def meet(self, left: Delta, right: Delta, upto: int) -> Pairs:
+        """New pairs of a step; ends of rows have been told before (``Side.end``)."""
+        codes = [self._keys.codes(scalars, delta.lives.table)
+                 for scalars, delta in ((self.match.left, left), (self.match.right, right))]
+        first_left = self.left.add(left.lives, codes[0], len(self._keys))
+        first_right = self.right.add(right.lives, codes[1], len(self._keys))
+        rows, slots = self.right.probe(codes[0], left.lives, len(self.right.arena), self.reached)
+        others, olds = self.left.probe(codes[1], right.lives, first_left, self.reached)
+        pairs = self._lived(np.concatenate([rows + first_left, olds]), np.concatenate([slots, others + first_right]))
+        self.reached = upto
+        if self.match.residual is None or not len(pairs):
+            return pairs
+        return pairs.take(np.flatnonzero(truth(self.match.residual, self.table(pairs))))
+
+    def _lived(self, left: Ordinals, right: Ordinals) -> Pairs:
+        one, other = self.left.arena, self.right.arena
+        return Pairs(left, right, np.maximum(one.born[left], other.born[right]),
+                     np.minimum(one.expires[left], other.expires[right]))
+
+    def table(self, pairs: Pairs) -> pa.Table:
+        """Both rows side by side."""
+        left, right = self.left.arena.payload.take(pairs.left), self.right.arena.payload.take(pairs.right)
+        shown = [right.column(name) for name in self._shown]
+        return pa.table([*left.columns, *shown], names=[*left.column_names, *self._shown])
+
+    def age(self, pairs: Pairs) -> npt.NDArray[np.int64]:
+        """Born with the younger, arrivals of both, newest first (rule U6)."""
+        left, right = self.left.arena.ages_at(pairs.left), self.right.arena.ages_at(pairs.right)
+        time = np.maximum(left[:1], right[:1])
+        if len(left) == len(right) == 2:
+            return np.concatenate([time, np.maximum(left[1:], right[1:]), np.minimum(left[1:], right[1:])])
+        return np.concatenate([time, np.sort(np.concatenate([left[1:], right[1:]]), axis=0)[::-1]])
+
+    # -- forgetting
+
+    def forget(self) -> tuple[Ordinals | None, Ordinals | None]:
+        """Forget rows that are gone when that is worth a look: for each side the slots that stay, or None."""
+        kept: list[Ordinals | None] = []
+        for side in (self.left, self.right):
+            stay = side.arena.compact(side.arena.expires > self.reached) if side.arena.crowded else None
+            if stay is not None:
+                side.relink(side.codes.values[stay], len(self._keys))
+            kept.append(stay)
+        rows = len(self.left.arena) + len(self.right.arena)
+        if len(self._keys) > 4 * rows + 4096:
+            self._renumber()
+        return kept[0], kept[1]
+
+    def _renumber(self) -> None:
+        self._keys.forget()
+        sides = ((self.match.left, self.left), (self.match.right, self.right))
+        codes = [self._keys.codes(scalars, side.arena.payload.table()) for scalars, side in sides]
+        for found, (_, side) in zip(codes, sides, strict=True):
+            side.relink(found, len(self._keys))
+
+    # -- saving
+
+    def saved(self) -> dict[str, pa.Table]:
+        """Rows of both sides that are not gone."""
+        found: dict[str, pa.Table] = {}
+        for name, side in (("left", self.left), ("right", self.right)):
+            alive = np.flatnonzero(side.arena.expires > self.reached)
+            found |= {f"{name}_{part}": table for part, table in side.arena.saved(alive).items()}
+        return found
+
+    def load(self, tables: Mapping[str, pa.Table], reached: int) -> None:
+        """Become what ``saved`` gave."""
+        self.reached = reached
+        for name, side in (("left", self.left), ("right", self.right)):
+            side.arena.load({part: tables[f"{name}_{part}"] for part in ("rows", "lives")})
+            expires = side.arena.expires
+            side.in_order &= bool((expires[1:] >= expires[:-1]).all())
+        self._renumber()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Rows of both sides, those that are gone but not forgotten among them."""
+        sides = (self.left.arena, self.right.arena)
+        return {"rows": sum(map(len, sides)), "bytes": sum(s.nbytes + 24 * len(s) for s in sides)}

@@ -1,0 +1,94 @@
+"""Selection, projection and renaming: rows keep their lives; of rows that were dropped an end says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import PlanError, SchemaError
+from panewise.core.scalar import Scalar, evaluate
+from panewise.kernels.relations.delta import Delta, Ends, Lives, Mask, ticks_of
+from panewise.kernels.relations.operator import RelationOperator
+
+
+class FilterRows(RelationOperator):
+    """Rows for which the predicate is true."""
+
+    def __init__(self, schema: pa.Schema, predicate: Scalar) -> None:
+        self.schema, self.predicate = schema, predicate
+        truth(predicate, schema.empty_table())
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Null counts as false."""
+        (delta,) = inputs
+        if not len(delta.lives):
+            return delta
+        return Delta(delta.lives.filter(truth(self.predicate, delta.lives.table)), delta.ends, delta.ticks)
+
+
+class ProjectRows(RelationOperator):
+    """Computed columns, duplicates kept."""
+
+    def __init__(self, schema: pa.Schema, names: Sequence[str], scalars: Sequence[Scalar]) -> None:
+        self.names, self.scalars = list(names), list(scalars)
+        self.schema = self._computed(schema.empty_table()).schema
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Every expression on every row."""
+        (delta,) = inputs
+        lives = delta.lives
+        table = self._computed(lives.table) if len(lives) else self.schema.empty_table()
+        return Delta(lives.with_table(table), delta.ends, delta.ticks)
+
+    def _computed(self, table: pa.Table) -> pa.Table:
+        return pa.table(evaluate(self.scalars, table), names=self.names)
+
+
+class RenameRows(RelationOperator):
+    """Other names for the same columns."""
+
+    def __init__(self, schema: pa.Schema, names: Sequence[str]) -> None:
+        if len(names) != len(schema):
+            raise PlanError(f"UNION needs inputs with as many columns: one has {len(schema)} "
+                            f"({', '.join(schema.names)}), the first has {len(names)} ({', '.join(names)})")
+        self.schema = pa.schema([pa.field(n, f.type) for n, f in zip(names, schema, strict=True)])
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Only the names change."""
+        (delta,) = inputs
+        table = delta.lives.table.rename_columns(self.schema.names)
+        return Delta(delta.lives.with_table(table), delta.ends, delta.ticks)
+
+
+class UnionRows(RelationOperator):
+    """Bag union; columns by position under the names of the first part, types widened where they differ."""
+
+    def __init__(self, schemas: Sequence[pa.Schema]) -> None:
+        names = schemas[0].names
+        renamed = [RenameRows(schema, names).schema for schema in schemas]
+        try:
+            self.schema = pa.unify_schemas(renamed, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Inputs are stepped one after the other, so the numbers of their rows ascend."""
+        lives = [d.lives.with_table(self._named(d.lives.table)) for d in inputs]
+        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)))
+
+    def _named(self, table: pa.Table) -> pa.Table:
+        named = table.rename_columns(self.schema.names)
+        return named if named.schema.equals(self.schema) else named.cast(self.schema)
+
+
+def truth(predicate: Scalar | None, table: pa.Table) -> Mask:
+    """Where the predicate is true, not null; no predicate always is."""
+    if predicate is None:
+        return np.ones(table.num_rows, np.bool_)
+    answers = predicate.evaluate(table)
+    if not pa.types.is_boolean(answers.type):
+        raise SchemaError(f"{predicate} is {answers.type}, and a condition must be true or false")
+    keep: Mask = answers.fill_null(False).to_numpy(zero_copy_only=False)
+    return keep

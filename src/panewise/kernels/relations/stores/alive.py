@@ -1,0 +1,103 @@
+"""The rows of an edge that are there now: kept until they leave, by their own end or by one that was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.delta import Delta, Lives
+from panewise.kernels.relations.stores.arena import Arena, Growing
+from panewise.kernels.relations.stores.queues import ExpiryQueue
+from panewise.progress.watermarks import NO_BOUND
+
+
+@dataclass(frozen=True)
+class Left:
+    """Rows that left in a step: where they were, and the first instant without each."""
+
+    slots: Ordinals
+    at: Ordinals
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+class AliveRows:
+    """Rows by slot with a queue for their ends.
+
+    A step is ``leave`` (rows of earlier steps that go), ``enter`` (rows of this step that stay after it), and, when
+    nobody holds slots any more, ``forget``.
+    """
+
+    def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
+        self.arena = Arena(schema)
+        self.queue = queue
+        self._there = Growing()
+        self.reached = NO_BOUND
+        self.count = 0
+
+    @property
+    def there(self) -> Ordinals:
+        """1 for slots whose row is there."""
+        return self._there.values
+
+    def leave(self, delta: Delta, upto: int) -> Left:
+        """Rows of earlier steps that are gone below the bound."""
+        if len(delta.ends):
+            slots = self.arena.find(delta.ends.uid)
+            here = (slots >= 0) & (self.there[slots] == 1) if len(self.arena) else slots >= 0
+            slots, at = slots[here], delta.ends.at[here]
+            self.there[slots] = 0
+            due = self.queue.due(upto)
+            due = due[self.there[due] == 1]
+            slots, at = np.concatenate([slots, due]), np.concatenate([at, self.arena.expires[due]])
+        else:
+            slots = self.queue.due(upto)
+            slots = slots[self.there[slots] == 1] if len(slots) else slots
+            at = self.arena.expires[slots]
+        self.there[slots] = 0
+        self.count -= len(slots)
+        return Left(slots, at)
+
+    def enter(self, lives: Lives, upto: int) -> Ordinals:
+        """Keep rows that are there at the bound; their slots."""
+        slots = self.arena.append(lives)
+        self._there.append(np.ones(len(slots), np.int64))
+        self.queue.insert(slots, lives.expires, self.reached)
+        self.count += len(slots)
+        self.reached = upto
+        return slots
+
+    def forget(self) -> Ordinals | None:
+        """Give up the room of rows that left, if they are the most: the slots that stay, or None."""
+        kept = self.arena.compact(self.there == 1) if self.arena.crowded else None
+        if kept is not None:
+            self._there = Growing(np.ones(len(kept), np.int64))
+            self.queue.rebuild(self.arena.expires, self.reached)
+        return kept
+
+    def alive(self) -> Ordinals:
+        """The slots of all rows that are there."""
+        return np.flatnonzero(self.there == 1)
+
+    # -- saving
+
+    def saved(self, prefix: str = "") -> dict[str, pa.Table]:
+        """The rows that are there."""
+        return {prefix + name: table for name, table in self.arena.saved(self.alive()).items()}
+
+    def load(self, tables: Mapping[str, pa.Table], reached: int, prefix: str = "") -> None:
+        """Become what ``saved`` gave."""
+        self.arena.load({name: tables[prefix + name] for name in ("rows", "lives")})
+        self._there = Growing(np.ones(len(self.arena), np.int64))
+        self.count, self.reached = len(self.arena), reached
+        self.queue.rebuild(self.arena.expires, reached)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        return self.arena.nbytes + 24 * len(self.arena)

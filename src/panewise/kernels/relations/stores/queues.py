@@ -1,0 +1,140 @@
+"""Which rows leave next: one structure per update pattern (Golab 3.5.2).
+
+A queue holds slots by the end of their rows. Rows that were taken out before (negative tuples) may still be in it:
+whoever asks knows which slots are still taken.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.delta import FOREVER, integers
+from panewise.kernels.relations.stores.arena import Growing
+
+DAYS = 10
+"""Into how many days a calendar cuts the longest life seen."""
+
+
+class ExpiryQueue(ABC):
+    """Slots by the end of their rows; an end that is ``FOREVER`` is never due."""
+
+    @abstractmethod
+    def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
+        """Some rows, at an instant."""
+
+    @abstractmethod
+    def due(self, upto: int) -> Ordinals:
+        """The slots of rows that end below the bound; they are forgotten."""
+
+    def rebuild(self, expires: Ordinals, now: int) -> None:
+        """Start again with the rows in slots 0, 1, 2, …"""
+        self.__init__()  # type: ignore[misc]
+        self.insert(np.arange(len(expires)), expires, now)
+
+
+class Fifo(ExpiryQueue):
+    """Rows leave in the order they came (WKS, MON): a place in a list."""
+
+    def __init__(self) -> None:
+        self._slots, self._expires = Growing(), Growing()
+        self._head = 0
+
+    def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
+        """At the end."""
+        self._slots.append(slots)
+        self._expires.append(expires)
+
+    def due(self, upto: int) -> Ordinals:
+        """From the head on."""
+        expires = self._expires.values
+        tail = self._head + int(np.searchsorted(expires[self._head :], min(upto, FOREVER)))
+        found = self._slots.values[self._head : tail].copy()
+        self._head = tail
+        if 2 * tail > len(expires) + 1024:
+            self._slots, self._expires = Growing(self._slots.values[tail:]), Growing(expires[tail:])
+            self._head = 0
+        return found
+
+
+class Calendar(ExpiryQueue):
+    """Rows leave at known moments in any order (WK): a list per day of the calendar.
+
+    A day is a tenth of the longest life seen, so rows that live lie in at most eleven days (Golab erratum E4: one more
+    than the lives have). Days are numbered without end, so two never share a list.
+    """
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._days: dict[int, list[tuple[Ordinals, Ordinals]]] = {}
+
+    def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
+        """Into the day of each row's end."""
+        known = expires != FOREVER
+        if not known.all():
+            slots, expires = slots[known], expires[known]
+        if not len(slots):
+            return
+        longest = max(1, (int(expires.max()) - max(now, int(expires.min()) - 1)) // DAYS)
+        if longest > self._width:
+            if longest > 4 * self._width and self._days:  # much longer lives than before: the days were too short
+                old = [part for day in self._days.values() for part in day]
+                slots = np.concatenate([slots, *(s for s, _ in old)])
+                expires = np.concatenate([expires, *(e for _, e in old)])
+                self._days, self._width = {}, longest
+            elif not self._days:
+                self._width = longest
+        days = expires // self._width
+        order = np.argsort(days, kind="stable")
+        starts = np.flatnonzero(np.r_[True, days[order][1:] != days[order][:-1]])
+        for part in np.split(order, starts[1:]):
+            self._days.setdefault(int(days[part[0]]), []).append((slots[part], expires[part]))
+
+    def due(self, upto: int) -> Ordinals:
+        """All of the days that have passed, and what has passed of today."""
+        found: list[Ordinals] = [integers()]
+        for day in sorted(d for d in self._days if d * self._width < upto):
+            parts = self._days.pop(day)
+            slots, expires = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+            passed = expires < upto
+            found.append(slots[passed])
+            if not passed.all():
+                self._days[day] = [(slots[~passed], expires[~passed])]
+        return np.concatenate(found)
+
+
+class Scanned(ExpiryQueue):
+    """A list by arrival that is looked through at every step: the direct approach (Golab 2.3.3)."""
+
+    def __init__(self) -> None:
+        self._slots, self._expires = Growing(), Growing()
+
+    def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
+        """At the end."""
+        self._slots.append(slots)
+        self._expires.append(expires)
+
+    def due(self, upto: int) -> Ordinals:
+        """Every row is compared."""
+        passed = self._expires.values < upto
+        found = self._slots.values[passed]
+        if passed.any():
+            kept = self._slots.values[~passed], self._expires.values[~passed]
+            self._slots, self._expires = map(Growing, kept)
+        return found
+
+
+class Unqueued(ExpiryQueue):
+    """Nothing leaves unless an end says so (negative tuples): rows are found by their number."""
+
+    def __init__(self) -> None:
+        pass
+
+    def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
+        """Nothing to note."""
+
+    def due(self, upto: int) -> Ordinals:
+        """Nobody."""
+        return integers()

@@ -1,0 +1,128 @@
+"""Rows that wait for their instant: runs as they came, of which only what is released gets sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Uids, integers
+from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.stores.arena import Arena
+
+MANY_RUNS = 32
+
+
+@dataclass(frozen=True)
+class _Run:
+    due: Ordinals
+    lives: Lives
+
+    @property
+    def first(self) -> int:
+        return int(self.due.min())
+
+    def take(self, places: Ordinals) -> _Run:
+        return _Run(self.due[places], self.lives.take(places))
+
+
+class Waiting:
+    """Lives that begin when a bound passes their instant."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._runs: list[_Run] = []
+
+    def __len__(self) -> int:
+        return sum(len(run.due) for run in self._runs)
+
+    def add(self, due: Ordinals, lives: Lives) -> None:
+        """Rows, and when each may go."""
+        if len(due):
+            self._runs.append(_Run(due, lives))
+        if len(self._runs) > MANY_RUNS:
+            runs = self._runs
+            self._runs = [_Run(np.concatenate([r.due for r in runs]), Lives.concat([r.lives for r in runs]))]
+
+    def due_below(self, upto: int) -> Ordinals:
+        """The instants of all rows that a bound would set free."""
+        found = [run.due[run.due < upto] for run in self._runs]
+        return np.concatenate(found) if found else integers()
+
+    def release(self, upto: int) -> Lives:
+        """The rows whose instant is below the bound, by instant, ties by age."""
+        freed: list[_Run] = []
+        kept: list[_Run] = []
+        for run in self._runs:
+            ready = run.due < upto
+            if ready.all():
+                freed.append(run)
+            elif not ready.any():
+                kept.append(run)
+            else:
+                freed.append(run.take(np.flatnonzero(ready)))
+                kept.append(run.take(np.flatnonzero(~ready)))
+        self._runs = kept
+        if not freed:
+            return Lives.none(self.schema)
+        due = np.concatenate([run.due for run in freed])
+        lives = Lives.concat([run.lives for run in freed])
+        return lives.ordered(due)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        return sum(int(run.lives.table.nbytes) + 8 * len(run.due) * (4 + len(run.lives.age)) for run in self._runs)
+
+    def saved(self, prefix: str = "") -> dict[str, pa.Table]:
+        """All rows as tables."""
+        lives = Lives.concat([Lives.none(self.schema), *(run.lives for run in self._runs)])
+        arena = Arena(self.schema)
+        arena.append(lives)
+        due = np.concatenate([integers(), *(run.due for run in self._runs)])
+        tables = arena.saved() | {"due": pa.table({"due": due})}
+        return {prefix + name: table for name, table in tables.items()}
+
+    def load(self, tables: Mapping[str, pa.Table], prefix: str = "") -> None:
+        """Become what ``saved`` gave."""
+        arena = Arena(self.schema)
+        arena.load({name: tables[prefix + name] for name in ("rows", "lives")})
+        self._runs = []
+        due = np.array(tables[prefix + "due"].column("due").to_numpy(), np.int64)
+        self.add(due, arena.lives(np.arange(len(arena))))
+
+
+class SourceRows(RelationOperator):
+    """A stream as an append-only relation: a row is there from its own instant on, for ever."""
+
+    def __init__(self, schema: pa.Schema, uids: Uids, *, ticking: bool = False, by_arrival: bool = False) -> None:
+        self.schema, self._uids, self._ticking, self._by_arrival = schema, uids, ticking, by_arrival
+        self.waiting = Waiting(schema)
+
+    def arrive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals) -> None:
+        """Rows that are not late; ``due`` is the bound that completes each, ``times`` its own instant."""
+        none = integers(len(due))
+        due = arrivals if self._by_arrival else due
+        self.waiting.add(due, Lives(table, none, times, np.full(len(due), FOREVER), np.stack([times, arrivals])))
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """What the bound set free."""
+        lives = self.waiting.release(upto)
+        lives = Lives(lives.table, self._uids.draw(len(lives)), lives.born, lives.expires, lives.age)
+        return Delta(lives, ticks=np.unique(lives.born) if self._ticking else None)
+
+    def snapshot(self) -> Saved:
+        """The rows that wait."""
+        return {}, self.waiting.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self.waiting.load(tables)
+
+    def counters(self) -> dict[str, int]:
+        """Rows that wait for a bound."""
+        return {"waiting": len(self.waiting), "bytes": self.waiting.nbytes}

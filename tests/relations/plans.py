@@ -1,0 +1,61 @@
+"""Random plans, rows and timelines for the tests of continuous relations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.schema import SourceSchema
+from panewise.plan.nodes import NamedScalar, Node, Project, Source, Window, WindowClause
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.windows.base import WindowSpec
+from panewise.windows.landmark import BandWindow, LandmarkWindow
+from panewise.windows.sliding import SlidingWindow
+from panewise.windows.tumbling import Disclosure, NowWindow, TumblingWindow
+
+COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}
+
+
+def source(name: str = "s") -> Source:
+    return Source(name, SourceSchema(dict(COLUMNS), time="ts"))
+
+
+def window(below: Node, spec: WindowSpec, **options: Any) -> Window:
+    return Window(below, WindowClause(spec, "ts", OrdinalKind.INTEGER, **options))
+
+
+def columns(below: Node, *names: str) -> Project:
+    return Project(below, tuple(NamedScalar.column(name) for name in names))
+
+
+TIME_WINDOWS = st.one_of(
+    st.builds(SlidingWindow.scoped, st.integers(1, 8), st.integers(1, 5), lag=st.integers(0, 2)),
+    st.builds(SlidingWindow, st.integers(1, 8), st.integers(1, 5), st.integers(-3, 3)),
+    st.builds(SlidingWindow, st.integers(1, 8), st.just(1)),
+    st.builds(TumblingWindow, st.integers(1, 6), st.integers(-2, 2), st.integers(0, 1), st.sampled_from(Disclosure)),
+    st.builds(NowWindow, st.integers(1, 3)),
+    st.builds(LandmarkWindow, st.integers(1, 4)),
+    st.builds(BandWindow, st.none() | st.integers(0, 6), st.none() | st.integers(6, 12)),
+)
+
+
+@st.composite
+def timelines(draw: st.DrawFn, streams: tuple[str, ...], *, rows: int = 14, times: int = 14) -> Timeline:
+    """Rows of some streams in any order, with promises that may be broken."""
+    made: Timeline = []
+    kind = st.sampled_from(["row"] * 4 + ["promise"])
+    for _ in range(draw(st.integers(0, rows))):
+        stream = draw(st.sampled_from(streams))
+        if draw(kind) == "row":
+            key = draw(st.sampled_from(["a", "b", None]))
+            made.append(Arrival(stream, {"ts": draw(st.integers(0, times)), "k": key, "v": draw(st.integers(0, 3))}))
+        else:
+            made.append(Arrival(stream, Punctuation.below("ts", draw(st.integers(0, times)))))
+    return made
+
+
+PLACES = st.frozensets(st.integers(0, 14), max_size=3)
