@@ -8,12 +8,15 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.plan.nodes import NamedScalar, Node, Project, Source, Window, WindowClause
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.windows.base import WindowSpec
+from panewise.windows.base import Clock, WindowSpec
+from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
+from panewise.windows.rows import PartitionedRowWindow, RowWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure, NowWindow, TumblingWindow
 
@@ -59,3 +62,24 @@ def timelines(draw: st.DrawFn, streams: tuple[str, ...], *, rows: int = 14, time
 
 
 PLACES = st.frozensets(st.integers(0, 14), max_size=3)
+
+Specs = st.SearchStrategy[WindowSpec]
+
+COUNT_WINDOWS = st.one_of(
+    st.builds(CountWindow, st.integers(1, 4), st.integers(1, 3)),
+    st.builds(CountWindow, st.integers(1, 4)),
+    st.builds(PartitionedCountWindow, st.integers(1, 3), st.integers(1, 2)),
+    st.builds(RowWindow, st.integers(1, 5), st.integers(1, 3)),
+    st.builds(PartitionedRowWindow, st.integers(1, 4), st.integers(1, 3)),
+)
+
+
+@st.composite
+def windows(draw: st.DrawFn, stream: str, kinds: Specs = TIME_WINDOWS | COUNT_WINDOWS) -> Window:
+    """Any window over a stream, with a condition inside it or not."""
+    spec = draw(kinds)
+    predicate = draw(st.none() | st.just(Scalar.parse("v > 0")))
+    if spec.clock is Clock.TIME:
+        return window(source(stream), spec, predicate=predicate)
+    partition = ("k",) if spec.per_partition else ()
+    return Window(source(stream), WindowClause(spec, "row-num", OrdinalKind.ROWS, partition, predicate))

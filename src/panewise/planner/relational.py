@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from panewise.plan import nodes as n
-from panewise.windows.base import Clock
 
 
 def is_relational(plan: n.Node) -> bool:
@@ -22,8 +21,6 @@ def relational_gaps(plan: n.Node) -> Iterator[str]:
         match node:
             case n.Window(clause=clause) if clause.spec.clock is None:
                 yield f"a {clause.spec.kind} window's changing contents are not defined"
-            case n.Window(clause=clause) if clause.spec.clock is not Clock.TIME:
-                yield f"a {clause.spec.kind} window's changing contents are not yet run"
             case n.Window(clause=clause) if clause.internal:
                 yield "INTERNAL windows as relations are not yet run"
             case n.Source(schema=schema) if schema.columns and schema.time is None:

@@ -71,8 +71,9 @@ class Lives:
         if len(parts) == 1:
             return parts[0]
         table = pa.concat_tables([part.table for part in parts]).combine_chunks()
-        return Lives(table, *(np.concatenate([getattr(part, name) for part in parts])
-                              for name in ("uid", "born", "expires")), stacked([part.age for part in parts]))
+        uid, born, expires = (np.concatenate([getattr(part, name) for part in parts])
+                              for name in ("uid", "born", "expires"))
+        return Lives(table, uid, born, expires, stacked([part.age for part in parts]))
 
     def ordered(self, first: Ordinals) -> Lives:
         """In the order of some instants, ties by age."""

@@ -132,7 +132,7 @@ class PairCatalogue:
         for i, stayed in enumerate((left, right)):
             if stayed is not None:  # a pair that lives has both rows
                 slots[i] = np.searchsorted(stayed, slots[i])
-        self._reset(*slots, self._uid.values[alive], self._expires.values[alive])
+        self._reset(slots[0], slots[1], self._uid.values[alive], self._expires.values[alive])
 
     def saved(self) -> pa.Table:
         """Pairs by the numbers of their rows."""
@@ -143,5 +143,5 @@ class PairCatalogue:
 
     def load(self, table: pa.Table) -> None:
         """Become what ``saved`` gave."""
-        columns = [np.array(table.column(n).to_numpy(), np.int64) for n in table.column_names]
-        self._reset(self._pairing.left.arena.find(columns[0]), self._pairing.right.arena.find(columns[1]), *columns[2:])
+        left, right, uid, expires = (np.array(table.column(n).to_numpy(), np.int64) for n in table.column_names)
+        self._reset(self._pairing.left.arena.find(left), self._pairing.right.arena.find(right), uid, expires)

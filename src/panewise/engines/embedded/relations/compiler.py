@@ -11,6 +11,7 @@ from panewise.engines.embedded.relations.ports import Ports
 from panewise.engines.embedded.relations.predicates import match_of
 from panewise.engines.embedded.relations.styles import Style
 from panewise.engines.embedded.relations.tree import Stage
+from panewise.kernels.relations.count_window import CountedWindow
 from panewise.kernels.relations.delta import Uids
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.operator import RelationOperator
@@ -78,12 +79,18 @@ class Compiler:
     def _window(self, node: n.Window) -> Stage:
         clause = node.clause
         if clause.spec.clock is not Clock.TIME:
-            raise UnsupportedError(f"{clause.spec.kind} windows as relations are not yet run by the embedded engine; "
-                                   "use engine='oracle'")
+            below = self.stream(node.input, TIME)
+            counted = CountedWindow(below.schema, clause.spec, self.uids, partition=self._partition(clause),
+                                    predicate=clause.predicate)
+            return self._stage(node, counted, below)
         below = self.stream(node.input, clause.attribute)
         operator = TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
                               negative=self.style is Style.NEGATIVE)
         return self._stage(node, operator, below)
+
+    @staticmethod
+    def _partition(clause: n.WindowClause) -> tuple[str, ...]:
+        return clause.partition if clause.spec.clock is Clock.PARTITION_ORDER or clause.partition else ()
 
     def _join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,

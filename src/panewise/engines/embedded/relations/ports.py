@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, SchemaError
-from panewise.core.ordinals import Ordinals
+from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded.chunks import Chunk
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
@@ -118,7 +118,7 @@ class Ports:
             raise SchemaError(f"stream {node.name!r} has no column {guard!r} to order it; "
                               f"there are {', '.join(schema.columns)}")
         if guard is None:
-            return StreamInput(node.name, schema, None, [], parse_progress("source"))
+            return StreamInput(node.name, schema, None, [], parse_progress("source", OrdinalKind.INTEGER))
         generator = parse_progress(policy, schema.ordinal_kind(guard), dict(schema.columns))
         needed = [guard, *([schema.time] if schema.time else [])]
         return StreamInput(node.name, schema, guard, needed, generator)

@@ -219,9 +219,10 @@ class RelationQuery:
     def status(self, windows: int = WINDOWS_LISTED) -> QueryStatus:
         """Rows, late rows, watermarks, and how much every operator keeps."""
         del windows
-        operators = [{"operator": stage.name, "pattern": str(stage.label), **stage.operator.counters()}
-                     for stage in self._root.walk()]
-        counters = [*operators, self._results.counters()]
+        operators: list[dict[str, Any]] = [
+            {"operator": stage.name, "pattern": str(stage.label), **stage.operator.counters()}
+            for stage in self._root.walk()]
+        counters: list[dict[str, Any]] = [*operators, self._results.counters()]
         streams = {}
         for name in self.streams:
             source = self._ports.named(name)[0].source

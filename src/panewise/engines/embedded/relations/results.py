@@ -118,4 +118,6 @@ def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, 
     """How results of a plan are shown."""
     if form is Form.CHANGES:
         return ChangesForm(schema, kind, label, style)
-    return {Form.STREAM: StreamForm, Form.EVENTS: EventsForm, Form.LIVES: LivesForm}[form](schema, kind)
+    if form is Form.LIVES:
+        return LivesForm(schema, kind)
+    return EventsForm(schema, kind) if form is Form.EVENTS else StreamForm(schema, kind)
