@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from oracle.building import call, clause
+from oracle.building import call
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
@@ -121,7 +121,10 @@ SHAPES: dict[str, Callable[[Draw], n.Node]] = {
         d, counted(windowed(d), "v", "x"), "`key.v` = 'p'", "`key.x` > 1 AND `count.x` > 1"),
     "projection below names": lambda d: d(st.sampled_from([
         shown(named(d, A), "a.v"), shown(filtered(d, windowed(d), "x > 1"), "x", "v"),
+    ])),
+    "projections merge": lambda d: d(st.sampled_from([
         shown(n.Project(windowed(d), (n.NamedScalar("y", scalar("x + 1")), n.NamedScalar.column("v"))), "y"),
+        shown(windowed(d), "ts", "v", "x"),
     ])),
     "alias below operators": lambda d: n.Qualify(d(st.sampled_from([
         n.Distinct(shown(windowed(d), "v")), difference(d), n.Union((windowed(d), windowed(d, B))),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
 
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
@@ -14,6 +17,7 @@ from panewise.windows.count import CountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
 from planner.plans import clause, counted, filtered, over_windows, projected, source, table, window
+from planner.random_plans import plans
 
 MINUTE = SlidingWindow.scoped(60)
 INTERNAL = window(MINUTE, internal=True)
@@ -56,12 +60,20 @@ REFUSED = {
     "window aggregate over a relation": (over_windows(window(MINUTE), SlidingWindow(60, 60)), "takes a stream"),
     "window over a table": (n.Window(table(), clause(MINUTE)), "no order of arrival"),
     "band join of windows": (n.BandJoin(window(MINUTE), source("R"), "ts", "ts", 1, 1), "stream join takes a stream"),
+    "table of later rows under not exists": (n.AntiJoin(window(MINUTE), table()), "no rows arrive at AntiJoin"),
+    "table of later rows under a join": (n.Join(window(MINUTE), n.Qualify(table(), "t")), "no rows arrive at Join"),
+    "table of later rows under distinct": (n.Distinct(filtered(table(), "a > 1")), "retroactive relation"),
+    "table join with a window": (n.TableJoin(window(MINUTE), window(MINUTE, "R")), "result of Window"),
+    "table join with an aggregate of a table": (
+        n.TableJoin(window(MINUTE), counted(table(), "a")), "result of GroupAggregate"),
     "unknown distinct policy": (n.Distinct(window(MINUTE), "first"), "use 'keep' or 'recent'"),
 }
 
 ACCEPTED = {
     "table join below a negation": n.AntiJoin(n.TableJoin(window(MINUTE), table()), window(MINUTE, "R")),
     "table join of a stream": n.TableJoin(source(), table()),
+    "retroactive relation under not exists": n.AntiJoin(window(MINUTE), table(kind=SourceKind.RELATION)),
+    "table join with part of a table": n.TableJoin(window(MINUTE), n.Qualify(filtered(table(), "a > 1"), "t")),
     "internal join": PAIRS,
     "internal semi-join": n.SemiJoin(INTERNAL, window(MINUTE, "R")),
     "output window over an internal join": rows(PAIRS),
@@ -92,6 +104,28 @@ def test_every_problem_is_reported_with_its_node() -> None:
     inner = n.Distinct(INTERNAL)
     outer = rows(inner)
     assert [problem.node for problem in problems(outer)] == [outer, inner]
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans(3))
+def test_property_19_a_table_meets_a_plan_exactly_if_nothing_is_taken_back(plan: n.Node) -> None:
+    strict = label(plan).output.downgrade().pattern is UpdatePattern.STR
+    assert not list(problems(plan))
+    assert bool(list(problems(n.TableJoin(plan, table())))) is strict
+
+
+@settings(max_examples=30, deadline=None)
+@given(plans(3))
+def test_property_19_a_plan_with_an_internal_window_may_not_have_distinct_or_negation_above_it(plan: n.Node) -> None:
+    inside = with_internal_windows(plan)
+    needs_expiry = any(isinstance(node, n.Distinct | n.BagDifference | n.AntiJoin) for node in plan.walk())
+    assert bool(list(problems(inside))) is needs_expiry
+
+
+def with_internal_windows(plan: n.Node) -> n.Node:
+    if isinstance(plan, n.Window):
+        return replace(plan, clause=replace(plan.clause, internal=True))
+    return plan.with_inputs(*map(with_internal_windows, plan.inputs)) if plan.inputs else plan
 
 
 def test_property_19_no_accepted_plan_feeds_strict_rows_to_a_table() -> None:

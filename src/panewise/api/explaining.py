@@ -11,13 +11,18 @@ from panewise.api.inputs import LocalStream, ordered_by
 from panewise.api.local import windowing_attribute
 from panewise.core.errors import PlanError
 from panewise.engines.embedded.analyze import analyze
-from panewise.plan.nodes import Node
+from panewise.plan.nodes import Node, Window
+from panewise.planner.candidates_text import describe_candidates, state_notes
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats, choices, explained
 from panewise.planner.explain import Format
 from panewise.planner.explain import explain as explain_plan
+from panewise.planner.legality import problems
+from panewise.planner.optimizer import as_written, is_relational, optimize
+from panewise.planner.relation_sampling import measured_relations
+from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
 from panewise.planner.sampling import measured
-from panewise.planner.statistics import parse_statistics
+from panewise.planner.statistics import Statistics, parse_statistics
 
 MEASURE = "measure"
 """Given as statistics: look at the first rows of the streams."""
@@ -27,9 +32,21 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
                     stats: Stats | str = None, strategy: str = "auto") -> str:
     """A plan with the strategies the embedded engine would take.
 
-    ``stats`` are what the user declares, as a mapping or as the text of the command line, or ``"measure"``.
+    Of a relational plan also what every operator keeps, and with statistics the plans there are, with label and cost.
+    ``stats`` are what the user declares, as a mapping or as the text of the command line, or ``"measure"``. Names with
+    a dot, such as ``S.rows_per_second``, speak of the inputs of a relational plan.
     """
-    return explain_plan(plan, format, **explained(choices(plan, statistics(plan, streams, stats), strategy=strategy)))
+    relations = relation_statistics(plan, streams, stats)
+    given = None if relations is not None else statistics(plan, streams, stats)
+    shown = explained(choices(plan, given, strategy=strategy))
+    if format != "text" or not is_relational(plan) or list(problems(plan)):
+        return explain_plan(plan, format, **shown)
+    found = optimize(plan, relations)
+    if relations is None:
+        shown["notes"] = {**state_notes(as_written(found), costs=False), **shown["notes"]}
+        return explain_plan(plan, format, **shown)
+    text = f"{explain_plan(plan, format, **shown)}\n\n{describe_candidates(found)}"
+    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=state_notes(found.chosen))}"
 
 
 def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: Stats | str = None,
@@ -53,6 +70,20 @@ def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: St
     shown["notes"] = {node: [*(by_cost[node].notes if node in by_cost else ()), *lines.get(node, ())]
                       for node in plan.walk()}
     return f"{explain_plan(plan, **shown)}\n\n{steps(found)}"
+
+
+def relation_statistics(plan: Node, streams: Mapping[str, LocalStream] | None,
+                        stats: Stats | str) -> RelationStatistics | None:
+    """Statistics of the inputs of a relational plan; None if there are none, or if they speak of window aggregates."""
+    if not is_relational(plan) or stats is None or isinstance(stats, Statistics):
+        return None
+    if stats == MEASURE:
+        if not streams or not any(isinstance(node, Window) for node in plan.walk()):
+            return None
+        return measured_relations(plan, {name: _tables(stream, None) for name, stream in streams.items()})
+    values = parse_statistics(stats) if isinstance(stats, str) else stats
+    named = {str(name): value for name, value in values.items()}
+    return declared_relations(named) if speaks_of_inputs(named) else None
 
 
 def statistics(plan: Node, streams: Mapping[str, LocalStream] | None, stats: Stats | str) -> Stats:

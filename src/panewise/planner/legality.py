@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from panewise.core.errors import PlanError
+from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.labels import Labels, UpdatePattern, label
 
 STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
 """Nodes below which another relation begins: what is inside no longer concerns the operators above."""
+AS_IT_IS = (n.Filter, n.Project, n.Qualify)
+"""Nodes through which a table is still that table."""
 NEEDS_EXPIRY = (n.Distinct, n.BagDifference, n.AntiJoin)
 """Operators whose answer is wrong unless rows that left their window are gone."""
 NAMES = {n.Distinct: "DISTINCT", n.BagDifference: "EXCEPT ALL", n.AntiJoin: "NOT EXISTS"}
@@ -51,9 +54,14 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
             case _:
                 pass
         yield from (Problem(node, message) for message in messages)
+        yield from (Problem(node, message) for message in _tables_below(node))
 
 
 def _table_join(node: n.TableJoin, labels: Labels) -> Iterator[str]:
+    other = next((b for b in node.table.walk() if not isinstance(b, (n.Named, *AS_IT_IS))), None)
+    if other is not None:
+        yield (f"a stream is joined with a table, possibly filtered or projected, and not with the result of "
+               f"{type(other).__name__}: write a window join instead")
     table = next((t.name for t in node.table.walk() if isinstance(t, n.Table)), "the table")
     seen = labels[node.input]
     if seen.pattern is UpdatePattern.STR:
@@ -62,6 +70,20 @@ def _table_join(node: n.TableJoin, labels: Labels) -> Iterator[str]:
     elif seen.downgrade().pattern is UpdatePattern.STR:
         yield (f"a window by rows cannot be joined with table {table}: when its rows leave is not known in time, and "
                "by then the table may have changed; use a time window, or join the stream before it is windowed")
+
+
+def _tables_below(node: n.Node) -> Iterator[str]:
+    """A table that is not retroactive means something only next to a stream whose rows meet it (Golab 3.3.1)."""
+    inputs = (node.input,) if isinstance(node, n.TableJoin) else node.inputs
+    if isinstance(node, AS_IT_IS):  # decided by what stands above it
+        return
+    for child in inputs:
+        below = child
+        while isinstance(below, AS_IT_IS):
+            below = below.inputs[0]
+        if isinstance(below, n.Table) and below.schema.kind is SourceKind.NRR:
+            yield (f"updates of table {below.name} reach only rows that arrive later, and no rows arrive at "
+                   f"{type(node).__name__}: join a stream with the table, or declare it a retroactive relation")
 
 
 def _relation_below(node: n.Node) -> Iterator[n.Node]:

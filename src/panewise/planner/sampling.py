@@ -26,7 +26,7 @@ def measured(plan: n.Node, streams: Mapping[str, Iterable[pa.Table]], *,
     found: dict[n.Node, Statistics] = {}
     for node in plan.walk():
         if isinstance(node, n.WindowAggregate):
-            sample = [(name, part) for name, table in arrivals for part in _arriving(node.input, name, table)]
+            sample = [(name, part) for name, table in arrivals for part in arriving(node.input, name, table)]
             if node.window.predicate is not None:
                 sample = [(name, _kept(part, node.window.predicate)) for name, part in sample]
             found[node] = measure(sample, node)
@@ -43,23 +43,23 @@ def _head(batches: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
             return
 
 
-def _arriving(node: n.Node, stream: str, table: pa.Table) -> list[pa.Table]:
+def arriving(node: n.Node, stream: str, table: pa.Table) -> list[pa.Table]:
     """Rows of one stream as a node puts them out; a stream that is read twice arrives twice."""
     match node:
         case n.Source():
             return [table] if node.name == stream else []
         case n.Filter():
-            return [_kept(part, node.predicate) for part in _arriving(node.input, stream, table)]
+            return [_kept(part, node.predicate) for part in arriving(node.input, stream, table)]
         case n.Project():
             names = [item.name for item in node.items]
             return [pa.table(evaluate([item.scalar for item in node.items], part), names=names)
-                    for part in _arriving(node.input, stream, table)]
+                    for part in arriving(node.input, stream, table)]
         case n.Qualify():
             return [part.rename_columns([f"{node.alias}.{c}" for c in part.column_names])
-                    for part in _arriving(node.input, stream, table)]
+                    for part in arriving(node.input, stream, table)]
         case n.Union():
             return [part.rename_columns(list(node.columns)) if node.columns else part
-                    for branch in node.parts for part in _arriving(branch, stream, table)]
+                    for branch in node.parts for part in arriving(branch, stream, table)]
     raise PlanError(f"statistics cannot be measured through {type(node).__name__}: declare them")
 
 

@@ -23,6 +23,7 @@ from panewise.planner.rewrites import (
     projection_below_names,
     projection_below_union,
     projection_through_window,
+    projections_merge,
     selection_below_aggregate,
     selection_below_difference,
     selection_below_distinct,
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     selection_below_aggregate.RULE,
     selection_below_table_join.RULE,
     projection_below_names.RULE,
+    projections_merge.RULE,
     alias_below_operators.RULE,
     # fewer negatives
     negation_above_table_join.RULE,

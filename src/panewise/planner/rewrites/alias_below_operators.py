@@ -1,4 +1,4 @@
-"""An alias goes below operators that only pass columns on, so that what is inside can be exchanged with what is outside.
+"""An alias goes below operators that only pass columns on: what is inside can then be exchanged with what is outside.
 
 ``(R ▷ C) AS r`` is ``R AS r ▷ C``; the same for EXISTS, DISTINCT, EXCEPT ALL, UNION and joins.
 """

@@ -1,9 +1,9 @@
 """Rules applied anywhere in a plan: once, until nothing changes, or to a bounded closure with the way to each plan.
 
 What surrounds a node decides which rules are safe there. Below a window, a join in time or a table that is met at a
-row's birth, the time of a row is seen, so another of several equal rows is another answer. Below ``Rstream`` and
-``-restore`` every movement of a window is reported, so rows that fail a later test still count; internal windows turn
-movements into results.
+row's birth, and where results are shown with their lives, the time of a row is seen, so another of several equal rows
+is another answer. Below ``Rstream`` and ``-restore`` every movement of a window is reported, so rows that fail a later
+test still count; internal windows turn movements into results.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.forms import Form, form_of
 from panewise.planner.rewrites import RULES, Role, Rule, rules_of
 from panewise.planner.rewrites.never import moved_above
 
@@ -33,10 +34,10 @@ class Surroundings:
 
     @classmethod
     def of(cls, plan: n.Node) -> Surroundings:
-        """Those of the root."""
+        """Those of the root: results with ``valid_from`` and ``expires_at`` show births."""
         internal = any((isinstance(node, n.Window) and node.clause.internal)
                        or (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
-        return cls(births=internal, movements=internal)
+        return cls(births=internal or form_of(plan) is Form.LIVES, movements=internal)
 
     def below(self, node: n.Node) -> Surroundings:
         """Those of a node's inputs."""
@@ -112,7 +113,7 @@ def closure(plan: n.Node, *, limit: int = LIMIT) -> list[Rewritten]:
             after = simplified(step.plan)
             if after.plan in found or len(found) >= limit:
                 continue
-            by = (*current.by, *step.by, *(name for name in after.by if name not in current.by))
+            by = tuple(dict.fromkeys((*current.by, *step.by, *after.by)))
             found[after.plan] = Rewritten(after.plan, by)
             queue.append(found[after.plan])
     return list(found.values())

@@ -13,8 +13,8 @@ from itertools import permutations
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
 from panewise.planner.rewrites.base import Role, Rule
-from panewise.planner.rewrites.columns import apart, columns_of, owns, reordered
-from panewise.planner.rewrites.scalars import conjunction, conjuncts, movable
+from panewise.planner.rewrites.columns import apart, columns_of, filtered, owns, reordered
+from panewise.planner.rewrites.scalars import conjunction, conjuncts, equalities, movable
 
 ALL_ORDERS = 4
 
@@ -27,13 +27,13 @@ def apply(node: n.Node) -> list[n.Node]:
     columns = columns_of(node)
     if len(inputs) < 3 or columns is None or not apart(*inputs) or not all(map(movable, parts)):
         return []
-    crossing = _crossings(inputs, parts)
+    crossing = _crossings(node)
     found: list[n.Node] = []
     for order in _orders(len(inputs)):
         if order[0] > order[1]:  # the first two commute
             continue
         plan = left_deep([inputs[i] for i in order], parts)
-        if plan is not None and _crossings([inputs[i] for i in order], parts) <= crossing:
+        if plan is not None and _crossings(plan) <= crossing:
             found.append(plan if columns_of(plan) == columns else reordered(plan, columns))
     return [plan for plan in found if plan != node]
 
@@ -47,14 +47,62 @@ def flattened(node: n.Node) -> tuple[list[n.Node], list[Scalar]]:
 
 
 def left_deep(inputs: list[n.Node], parts: list[Scalar]) -> n.Node | None:
-    """The inputs joined in this order; None if a part has a column that no input has."""
-    plan, remaining = inputs[0], list(parts)
-    for side in inputs[1:]:
+    """The inputs joined in this order; None if a part has a column that no input has.
+
+    Columns that are equal to a third are equal: each step compares what it adds with what is there already.
+    """
+    classes = equal_columns(inputs, parts)
+    pairs = {frozenset(pair) for part in parts for pair in equalities(part)}
+    chained = {c for group in classes for c in group}
+    remaining = [p for p in parts if frozenset(p.columns) not in pairs or not p.columns <= chained]
+    plan = filtered(inputs[0], conjunction(_links(inputs[0], [], classes)))
+    for i, side in enumerate(inputs[1:], start=1):
         pair = n.Join(plan, side)
         here = [part for part in remaining if all(owns(pair, c) for c in part.columns)]
         remaining = [part for part in remaining if part not in here]
-        plan = n.Join(plan, side, conjunction(here))
+        plan = n.Join(plan, side, conjunction([*_links(side, inputs[:i], classes), *here]))
     return None if remaining else plan
+
+
+def equal_columns(inputs: list[n.Node], parts: list[Scalar]) -> list[list[str]]:
+    """Columns that the conditions make equal, as far as they are of one known type: others may compare as anything."""
+    classes: list[list[str]] = []
+    for one, other in (pair for part in parts for pair in equalities(part)):
+        kinds = {type_of(side, c) for c in (one, other) for side in inputs if owns(side, c)}
+        if None in kinds or len(kinds) != 1:
+            continue
+        joined = [group for group in classes if one in group or other in group]
+        merged = list(dict.fromkeys([c for group in joined for c in group] + [one, other]))
+        classes = [group for group in classes if group not in joined] + [merged]
+    return classes
+
+
+def _links(side: n.Node, before: list[n.Node], classes: list[list[str]]) -> list[Scalar]:
+    """What makes the side's columns equal to those that are there, or to each other."""
+    found: list[Scalar] = []
+    for group in classes:
+        mine = [c for c in group if owns(side, c)]
+        there = next((c for node in before for c in group if owns(node, c)), None)
+        first = there if there is not None else (mine[0] if mine else None)
+        found += [Scalar.parse(f"{Scalar.column(first).sql} = {Scalar.column(c).sql}")
+                  for c in mine if first is not None and c != first]
+    return found
+
+
+def type_of(node: n.Node, column: str) -> object:
+    """The type of a column, from the source it comes from; None if it is not known."""
+    match node:
+        case n.Named():
+            return node.schema.columns.get(column)
+        case n.Qualify():
+            return type_of(node.input, column.removeprefix(f"{node.alias}."))
+        case n.Project():
+            item = next((i for i in node.items if i.name == column), None)
+            name = None if item is None else item.scalar.column_name
+            return None if name is None else type_of(node.input, name)
+        case n.GroupAggregate() | n.WindowAggregate():
+            return None
+    return next((type_of(child, column) for child in node.inputs if owns(child, column)), None)
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
@@ -64,15 +112,9 @@ def _orders(count: int) -> list[tuple[int, ...]]:
     return [(*base[:i], base[i + 1], base[i], *base[i + 2:]) for i in range(count - 1)]
 
 
-def _crossings(inputs: list[n.Node], parts: list[Scalar]) -> int:
-    """Steps that pair inputs without a condition between them."""
-    count = 0
-    for i in range(1, len(inputs)):
-        before, side = inputs[:i], inputs[i]
-        linked = any(any(owns(side, c) for c in part.columns) and any(owns(b, c) for b in before for c in part.columns)
-                     for part in parts if all(any(owns(x, c) for x in inputs[:i + 1]) for c in part.columns))
-        count += not linked
-    return count
+def _crossings(plan: n.Node) -> int:
+    """Joins that pair inputs without a condition between them."""
+    return sum(isinstance(node, n.Join) and node.predicate is None for node in plan.walk())
 
 
 RULE = Rule("join reorders", "L5, L6", "S1 ⋈ S2 ⋈ S3 in any order", apply, Role.EXPLORE)

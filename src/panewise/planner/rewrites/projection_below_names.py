@@ -1,7 +1,4 @@
-"""A projection of plain columns goes below an alias, and below a selection whose columns it keeps.
-
-Two projections of plain columns are one.
-"""
+"""A projection of plain columns goes below an alias, and below a selection whose columns it keeps."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from dataclasses import replace
 from panewise.plan import nodes as n
 from panewise.planner.rewrites.base import Role, Rule
 from panewise.planner.rewrites.columns import columns_of, reordered
-from panewise.planner.rewrites.scalars import movable, substituted
 
 
 def apply(node: n.Node) -> list[n.Node]:
@@ -20,13 +16,6 @@ def apply(node: n.Node) -> list[n.Node]:
     names = node.columns
     plain = all(item.scalar.column_name == item.name for item in node.items) and len(set(names)) == len(names)
     match node.input:
-        case n.Project(items=items) as inner:
-            below = {item.name: item.scalar for item in items}
-            if len(below) != len(items) or not all(movable(i.scalar) for i in items):
-                return []
-            composed = tuple(n.NamedScalar(i.name, substituted(i.scalar, below)) for i in node.items)
-            return [n.Project(inner.input, composed)] if all(
-                i.scalar.columns <= below.keys() for i in node.items) else []
         case n.Qualify() as named if plain:
             prefix, own = f"{named.alias}.", columns_of(named)
             if own is None or set(names) - set(own) or not _narrower(names, own):

@@ -1,0 +1,53 @@
+"""What ``explain`` says of the plans it chose from: label, cost, where each comes from, why one won, what it keeps."""
+
+from __future__ import annotations
+
+from panewise.plan import nodes as n
+from panewise.planner.optimizer import Candidate, Optimized
+from panewise.planner.relation_cost import figure
+from panewise.planner.structures import walk
+
+SHOWN = 8
+"""Candidates that are listed; the rest are counted."""
+
+
+def describe_candidates(found: Optimized) -> str:
+    """A table of the candidates, cheapest first, and the reason for the choice."""
+    known = "no statistics" if found.statistics is None else (
+        "measured statistics" if found.statistics.measured else "declared statistics")
+    count = len(found.candidates)
+    head = f"plans: {count} candidate{'s' if count > 1 else ''}, style {found.style}, {known}"
+    shown = list(found.candidates[:SHOWN])
+    if found.chosen not in shown:
+        shown.append(found.chosen)
+    rows = [("", "label", "strict", "cost", "rows kept", "plan", "from"), *(_row(c, found) for c in shown)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    lines = [head, *("  ".join([*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)),
+                                row[-1]]).rstrip() for row in rows)]
+    if count > len(shown):
+        lines.append(f"   … and {count - len(shown)} more")
+    lines += [f"refused: {refused.message} [{', '.join(refused.by) or 'as written'}]" for refused in found.refused[:3]]
+    return "\n".join([*lines, f"chosen: {found.reason}"])
+
+
+def _row(candidate: Candidate, found: Optimized) -> tuple[str, ...]:
+    mark = "*" if candidate is found.chosen else ""
+    return (mark, str(candidate.label), str(candidate.strict), figure(candidate.cost.total),
+            figure(candidate.cost.rows), candidate.formula, candidate.origin)
+
+
+def state_notes(candidate: Candidate, *, costs: bool = True) -> dict[n.Node, list[tuple[str, str]]]:
+    """For every node what is kept of its output, by which algorithm it runs, and what it costs."""
+    found: dict[n.Node, list[tuple[str, str]]] = {}
+    for path, node in walk(candidate.plan):
+        lines: list[tuple[str, str]] = []
+        operator, edge = candidate.structures.operator(path), candidate.structures.edge(path)
+        if operator is not None:
+            lines.append(("runs", f"{operator.algorithm.value}: {operator.reason}"))
+        if edge is not None:
+            lines.append(("result" if edge.consumer is None else "kept as", str(edge)))
+        cost = candidate.cost.processing.get(path, 0.0), candidate.cost.state.get(path, 0.0)
+        if costs and sum(cost) > 0:
+            lines.append(("cost", f"{figure(cost[0])} for rows, {figure(cost[1])} for state"))
+        found.setdefault(node, lines)
+    return found

@@ -1,0 +1,153 @@
+"""Statistics collected while a plan runs: what an engine calls, and what the planner asks.
+
+An engine reports batches of rows, how many rows passed a condition, and how many results of a negation left early. Each
+call costs a pass over the distinct values of a batch at most; different values of a column are estimated from the
+smallest hashes seen, so memory does not grow with the stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from heapq import nsmallest
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.ordinals import to_ordinals
+from panewise.core.scalar import Scalar
+from panewise.plan import nodes as n
+from panewise.planner.relation_statistics import InputStatistics, RelationStatistics, unit_of
+
+SMALLEST = 512
+"""Hashes kept per column: estimates are off by about 1/√512, four per cent."""
+LARGEST = float(2**64)
+EVERY = 16
+"""Values are looked at in every so many batches, once a column has been seen in that many."""
+
+
+@dataclass
+class Values:
+    """Different values of one column, from the smallest of their hashes."""
+
+    smallest: list[int] = field(default_factory=list)
+    batches: int = 0
+
+    def add(self, column: pa.ChunkedArray) -> None:
+        """The values of one batch."""
+        self.batches += 1
+        if self.batches > EVERY and self.batches % EVERY:
+            return
+        hashes = {_hash(value) for value in pc.unique(column).to_pylist()}
+        self.smallest = nsmallest(SMALLEST, hashes.union(self.smallest))
+
+    @property
+    def estimate(self) -> float:
+        """About how many there are; exact up to the number of hashes kept.
+
+        >>> counted = Values()
+        >>> counted.add(pa.chunked_array([[1, 2, 2, 3]]))
+        >>> counted.estimate
+        3.0
+        """
+        if len(self.smallest) < SMALLEST:
+            return float(len(self.smallest))
+        return (SMALLEST - 1) * LARGEST / self.smallest[-1]
+
+
+def _hash(value: Any) -> int:
+    return int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest(), "big")
+
+
+@dataclass
+class Arrived:
+    """One stream so far."""
+
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
+    values: dict[str, Values] = field(default_factory=dict)
+
+
+@dataclass
+class Share:
+    """A part of a whole, counted."""
+
+    part: int = 0
+    whole: int = 0
+
+    @property
+    def value(self) -> float:
+        """The share; one where nothing was counted."""
+        return self.part / self.whole if self.whole else 1.0
+
+
+class Collector:
+    """Counts what flows through one running plan; `statistics` says what is known by now."""
+
+    def __init__(self, plan: n.Node) -> None:
+        self.unit = unit_of(plan)
+        self._sources = {node.name: node for node in plan.walk() if isinstance(node, n.Source)}
+        self._columns = _compared(plan)
+        self._arrived = {name: Arrived() for name in self._sources}
+        self._passed: dict[str, Share] = {}
+        self._early: dict[str, Share] = {}
+
+    def rows(self, stream: str, batch: pa.Table | pa.RecordBatch) -> None:
+        """A batch of one stream as it arrived."""
+        source, seen = self._sources.get(stream), self._arrived.get(stream)
+        if source is None or seen is None or not batch.num_rows:
+            return
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        seen.rows += table.num_rows
+        time = source.schema.time
+        if time is not None and time in table.column_names:
+            stamps = to_ordinals(table.column(time), time)
+            low, high = int(stamps.min()), int(stamps.max())
+            seen.first = low if seen.first is None else min(seen.first, low)
+            seen.last = high if seen.last is None else max(seen.last, high)
+        for column in table.column_names:
+            if column in self._columns:
+                seen.values.setdefault(column, Values()).add(table.column(column))
+
+    def passed(self, predicate: Scalar, passed: int, came: int) -> None:
+        """Rows for which a condition held, of those that were tested."""
+        share = self._passed.setdefault(predicate.sql, Share())
+        share.part, share.whole = share.part + passed, share.whole + came
+
+    def left(self, predicate: Scalar, early: int, all_of_them: int) -> None:
+        """Results of a negation that left before their time, of all that left (Golab 2.2.2)."""
+        share = self._early.setdefault(predicate.sql, Share())
+        share.part, share.whole = share.part + early, share.whole + all_of_them
+
+    def statistics(self) -> RelationStatistics:
+        """What has been seen so far."""
+        inputs = {name: self._input(seen) for name, seen in self._arrived.items() if seen.rows}
+        return RelationStatistics(
+            MappingProxyType(inputs), {k: max(s.value, 1e-6) for k, s in self._passed.items() if s.whole},
+            {k: s.value for k, s in self._early.items() if s.whole}, measured=True)
+
+    def _input(self, seen: Arrived) -> InputStatistics:
+        span = 0.0 if seen.first is None or seen.last is None else (seen.last - seen.first) / self.unit
+        span *= seen.rows / max(seen.rows - 1, 1)  # n rows are n - 1 distances
+        rate = seen.rows / span if span > 0 else float(seen.rows)
+        return InputStatistics(rate, MappingProxyType({c: max(v.estimate, 1.0) for c, v in seen.values.items()}))
+
+
+def _compared(plan: n.Node) -> frozenset[str]:
+    """Source columns, by their last name, that conditions, keys and duplicate elimination compare."""
+    names: set[str] = set()
+    for node in plan.walk():
+        predicate = getattr(node, "predicate", None)
+        if isinstance(predicate, Scalar):
+            names |= predicate.columns
+        if isinstance(node, n.GroupAggregate):
+            names |= {c for key in node.keys for c in key.scalar.columns}
+        if isinstance(node, n.Distinct | n.BagDifference):
+            names |= {c for below in node.walk() if isinstance(below, n.Project) for i in below.items
+                      for c in i.scalar.columns} or set(node.columns)
+        if isinstance(node, n.Window):
+            names |= set(node.clause.partition)
+    return frozenset(name.rpartition(".")[2] for name in names)

@@ -1,0 +1,196 @@
+"""Choose a plan: rewrites to a bounded closure, labels, refusals, costs, the minimum (Golab 3.5.3).
+
+Without statistics only what is always better is done; with them every candidate has a cost and the cheapest wins, the
+query as written among equals. The same question always has the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from panewise.core.errors import PlanError
+from panewise.plan import nodes as n
+from panewise.planner.forms import form_of
+from panewise.planner.formula import formula
+from panewise.planner.join_order import Stream, best_order
+from panewise.planner.labels import Label, UpdatePattern, label
+from panewise.planner.legality import problems
+from panewise.planner.relation_cost import PlanCost, figure, plan_cost
+from panewise.planner.relation_flow import Flows
+from panewise.planner.relation_statistics import NOTHING_KNOWN, RelationStatistics
+from panewise.planner.rewrites import Role
+from panewise.planner.rewrites.closure import LIMIT, Rewritten, closure, simplified
+from panewise.planner.rewrites.columns import apart, columns_of, owns, reordered
+from panewise.planner.rewrites.join_reorders import flattened, left_deep
+from panewise.planner.rewrites.scalars import equalities, movable
+from panewise.planner.structures import Structures, Style, choose_structures, result_path, walk
+
+RELATIONAL = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate, n.Union, n.TableJoin)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to run the query."""
+
+    plan: n.Node
+    by: tuple[str, ...]
+    """The rules that led to it; none for the query as written."""
+    label: Label
+    """The pattern of the relation it reports."""
+    strict: int
+    """Edges on which results may be taken back."""
+    structures: Structures
+    cost: PlanCost
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        return ", ".join(self.by) or "as written"
+
+    @property
+    def formula(self) -> str:
+        """The plan on one line."""
+        return formula(self.plan)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A rewriting that may not be run, and why."""
+
+    plan: n.Node
+    by: tuple[str, ...]
+    message: str
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The chosen plan with everything it was chosen from."""
+
+    written: n.Node
+    chosen: Candidate
+    candidates: tuple[Candidate, ...]
+    """Cheapest first, the chosen one among them."""
+    refused: tuple[Refused, ...]
+    statistics: RelationStatistics | None
+    style: Style
+    reason: str
+
+    @property
+    def plan(self) -> n.Node:
+        """The plan to run: the chosen one without columns that nobody reads."""
+        return simplified(self.chosen.plan, Role.NARROW).plan
+
+
+def is_relational(plan: n.Node) -> bool:
+    """Whether there is anything to choose."""
+    return any(isinstance(node, RELATIONAL) for node in plan.walk())
+
+
+def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, style: Style = "upa",
+             limit: int = LIMIT) -> Optimized:
+    """The cheapest legal plan of a query.
+
+    An illegal query is refused, unless a rewriting of it is legal (a join with a table above a negation).
+    """
+    known = statistics or NOTHING_KNOWN
+    found: list[Candidate] = []
+    refused: list[Refused] = []
+    form = form_of(plan)
+    for rewritten in _rewritings(plan, known, limit, explore=statistics is not None):
+        message = next((problem.message for problem in problems(rewritten.plan)), None)
+        if message is None and form_of(rewritten.plan) is not form:
+            message = f"its results would be shown as {form_of(rewritten.plan).value}, not as {form.value}"
+        if message is not None:
+            refused.append(Refused(rewritten.plan, rewritten.by, message))
+            continue
+        found.append(candidate(rewritten, known, style))
+    if not found:
+        raise PlanError(refused[0].message)
+    if statistics is None:  # nothing is known that could tell candidates apart: the last is the simplest
+        chosen = found[-1]
+        return Optimized(plan, chosen, tuple(found), tuple(refused), None, style,
+                         "no statistics: only what is better whatever the data" if chosen.by else "as written")
+    ranked = sorted(found, key=lambda c: c.cost.total)  # stable: the query as written first among equals
+    written = next((c for c in found if not c.by), None)
+    return Optimized(plan, ranked[0], tuple(ranked), tuple(refused), statistics, style, _why(ranked, written))
+
+
+def as_written(found: Optimized) -> Candidate:
+    """The candidate that is the query itself; the chosen one if it may not be run."""
+    return next((c for c in found.candidates if not c.by), found.chosen)
+
+
+def candidate(rewritten: Rewritten, statistics: RelationStatistics, style: Style = "upa") -> Candidate:
+    """A plan with its labels, structures and cost."""
+    labels = label(rewritten.plan)
+    flows = Flows(rewritten.plan, statistics, labels)
+    structures = choose_structures(rewritten.plan, style=style, labels=labels, flows=flows)
+    cost = plan_cost(rewritten.plan, statistics, style=style, labels=labels, flows=flows, structures=structures)
+    strict = sum(labels[node].pattern is UpdatePattern.STR for _, node in walk(rewritten.plan)
+                 if not isinstance(node, n.Table))
+    output = labels.at(result_path(rewritten.plan))
+    return Candidate(rewritten.plan, rewritten.by, output, strict, structures, cost)
+
+
+def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int, *, explore: bool) -> list[Rewritten]:
+    if not explore:
+        first = simplified(plan)
+        return [Rewritten(plan), *([first] if first.plan != plan else [])]
+    found = closure(plan, limit=limit)
+    seen = {rewritten.plan for rewritten in found}
+    best = found[1] if len(found) > 1 else found[0]
+    for step in map(simplified, _by_heuristic(best.plan, statistics)):
+        if step.plan not in seen:
+            found.append(Rewritten(step.plan, (*best.by, "join order by heuristic", *step.by)))
+    return found
+
+
+def _by_heuristic(plan: n.Node, statistics: RelationStatistics) -> Iterator[n.Node]:
+    """The plan with each join of three or more inputs on one attribute in the order of Golab 5.3.2."""
+    flows = Flows(plan, statistics)
+
+    def visit(node: n.Node) -> n.Node:
+        if isinstance(node, n.Join):
+            inputs, parts = flattened(node)
+            columns = columns_of(node)
+            if len(inputs) > 2 and columns is not None and apart(*inputs) and all(map(movable, parts)):
+                order = best_order([_as_stream(side, node, flows) for side in inputs])
+                ordered = left_deep([visit(inputs[i]) for i in order], parts)
+                if ordered is not None:
+                    return ordered if columns_of(ordered) == columns else reordered(ordered, columns)
+        return node.with_inputs(*map(visit, node.inputs)) if node.inputs else node
+
+    found = visit(plan)
+    if found != plan:
+        yield found
+
+
+def _as_stream(side: n.Node, join: n.Node, flows: Flows) -> Stream:
+    flow = flows[side]
+    columns = [c for below in join.walk() if isinstance(below, n.Join) for pair in equalities(below.predicate)
+               for c in pair if owns(side, c)]
+    values = max((flow.value_count(c) for c in columns), default=1.0)
+    return Stream(flow.rate, flow.size / flow.rate if flow.rate else 0.0, values, values)
+
+
+def _why(ranked: list[Candidate], written: Candidate | None) -> str:
+    """Why the first one won: its distance from the query as written, and what is dearest in both."""
+    first = ranked[0]
+    if written is None:
+        return f"the query as written may not be run; of those that may this is the cheapest, {_dearest(first)}"
+    if len(ranked) == 1:
+        return "there is no other plan"
+    if first is written:
+        second = ranked[1].cost.total
+        share = second / first.cost.total - 1 if first.cost.total else 0.0
+        return f"as written it is the cheapest; the next, {ranked[1].origin}, costs {share:.0%} more"
+    saved = 1 - first.cost.total / written.cost.total if written.cost.total else 0.0
+    return f"{saved:.0%} below the query as written, where {_dearest(written)}; here {_dearest(first)}"
+
+
+def _dearest(found: Candidate) -> str:
+    nodes = dict(walk(found.plan))
+    sums = {path: found.cost.processing.get(path, 0.0) + found.cost.state.get(path, 0.0) for path in nodes}
+    path = max(sums, key=lambda p: (sums[p], p))
+    return f"the dearest step is {type(nodes[path]).__name__} with {figure(sums[path])} of {figure(found.cost.total)}"

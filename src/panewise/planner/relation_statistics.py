@@ -1,0 +1,129 @@
+"""What is known of the inputs of a relational plan: rates, values of columns, how selective its conditions are.
+
+Declared by a user or collected while running. One unit of time is a second where time is a timestamp, else one step of
+the time column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from panewise.core.errors import PlanError
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.time import SECOND
+from panewise.plan import nodes as n
+
+RATE, VALUES, HORIZON = 1.0, 100.0, 3600.0
+"""Taken where nothing is known: one row a unit, a hundred values a column, an hour of what never leaves."""
+RATES = {"rows_per_second": 1.0, "rows_per_minute": 1 / 60, "rows_per_hour": 1 / 3600, "rows_per_unit": 1.0}
+UPDATES = {"updates_per_second": 1.0, "updates_per_minute": 1 / 60, "updates_per_hour": 1 / 3600,
+           "updates_per_unit": 1.0}
+
+
+@dataclass(frozen=True)
+class InputStatistics:
+    """One stream or table."""
+
+    rate: float = RATE
+    """Rows per unit of time; of a table, updates."""
+    values: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """Different values of a column, by the column's own name."""
+    rows: float | None = None
+    """Rows of a table."""
+
+
+@dataclass(frozen=True)
+class RelationStatistics:
+    """All inputs of a plan, and shares that were declared or measured.
+
+    >>> RelationStatistics({"S": InputStatistics(10.0)}).input("S").rate
+    10.0
+    """
+
+    inputs: Mapping[str, InputStatistics] = field(default_factory=dict, hash=False)
+    passing: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """By condition as SQL: the share of rows (of a join: pairs; of EXISTS: left rows) for which it holds."""
+    premature: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """By condition of a negation: the share of its results that are taken back before their time (Golab 2.2.2)."""
+    horizon: float = HORIZON
+    """How long what never leaves is taken to have grown."""
+    measured: bool = False
+
+    def input(self, name: str) -> InputStatistics:
+        """One input; the usual figures where it is not known."""
+        return self.inputs.get(name, _USUAL)
+
+
+_USUAL = InputStatistics()
+NOTHING_KNOWN = RelationStatistics()
+
+
+def unit_of(plan: n.Node) -> float:
+    """Steps of the time column per unit of time."""
+    kinds = {source.schema.ordinal_kind(source.schema.time) for source in plan.walk()
+             if isinstance(source, n.Source) and source.schema.time is not None
+             and (source.schema.open or source.schema.time in source.schema.columns)}
+    return float(SECOND) if kinds == {OrdinalKind.TIMESTAMP} else 1.0
+
+
+def declared_relations(values: Mapping[str, Any]) -> RelationStatistics:
+    """What a user states, flat (``{"S.rows_per_second": 5, "S.a": 100}``, as the command line has it) or nested.
+
+    A name behind the dot is a rate, ``rows`` of a table, or a column, whose number of values it gives.
+
+    >>> found = declared_relations({"S.rows_per_second": "5", "S.a": 100, "T": {"rows": 1000, "updates_per_hour": 6}})
+    >>> found.input("S").rate, found.input("S").values["a"], found.input("T").rows
+    (5.0, 100.0, 1000.0)
+    """
+    nested: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            nested.setdefault(key, {}).update(value)
+            continue
+        name, dot, item = key.partition(".")
+        if not dot:
+            raise PlanError(f"no statistic {key!r} of a relational plan: say whose it is, such as "
+                            f"S.rows_per_second=100 or S.column=50 (different values)")
+        nested.setdefault(name, {})[item] = value
+    passing, premature = ({k: _share(name, k, v) for k, v in nested.pop(name, {}).items()}
+                          for name in ("passing", "premature"))
+    inputs = {name: _input(name, items) for name, items in nested.items()}
+    return RelationStatistics(MappingProxyType(inputs), passing, premature)
+
+
+def _input(name: str, items: Mapping[str, Any]) -> InputStatistics:
+    rate, rows, columns = RATE, None, {}
+    for item, given in items.items():
+        value = _number(name, item, given)
+        if item in RATES or item in UPDATES:
+            rate = value * {**RATES, **UPDATES}[item]
+        elif item == "rows":
+            rows = value
+        else:
+            columns[item] = value
+    return InputStatistics(rate, MappingProxyType(columns), rows)
+
+
+def _number(name: str, item: str, given: Any) -> float:
+    try:
+        value = float(str(given).replace("_", ""))
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise PlanError(f"the statistic {name}.{item} is {given!r}: expected a number above zero")
+    return value
+
+
+def _share(name: str, item: str, given: Any) -> float:
+    value = _number(name, item, given)
+    if value > 1:
+        raise PlanError(f"the statistic {name} of {item!r} is {given!r}: a share is at most 1")
+    return value
+
+
+def speaks_of_inputs(values: Mapping[str, Any]) -> bool:
+    """Whether declared statistics speak of inputs by name, and not of one window aggregate."""
+    return any("." in str(key) or isinstance(value, Mapping) for key, value in values.items())

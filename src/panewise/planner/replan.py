@@ -1,0 +1,108 @@
+"""Whether a running plan is still the right one: statistics drift, and another plan may now be cheaper (Golab 3.5.3).
+
+A proposal, not a switch: whoever runs the plan decides when to change over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from panewise.plan import nodes as n
+from panewise.planner.optimizer import Candidate, candidate, optimize
+from panewise.planner.relation_cost import figure
+from panewise.planner.relation_statistics import RelationStatistics
+from panewise.planner.rewrites.closure import Rewritten
+from panewise.planner.structures import StateChoice, Style
+
+DRIFT = 1.5
+"""A figure has drifted if it is so many times larger or smaller than before: less is within what estimates are off."""
+MARGIN = 0.2
+"""How much cheaper another plan must be: changing over costs, too."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One figure that is no longer what it was."""
+
+    what: str
+    old: float
+    new: float
+
+    def __str__(self) -> str:
+        return f"{self.what} was {figure(self.old)}, is {figure(self.new)}"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Another way to run a query from now on."""
+
+    running: Candidate
+    proposed: Candidate
+    drifts: tuple[Drift, ...]
+    reason: str
+    structures: tuple[StateChoice, ...] = ()
+    """State that should be kept in another structure, if the plan stays and only its state changes."""
+
+    @property
+    def plan(self) -> n.Node:
+        """The proposed plan."""
+        return self.proposed.plan
+
+
+def drifts(old: RelationStatistics, new: RelationStatistics, *, factor: float = DRIFT) -> list[Drift]:
+    """Figures known before and now that differ by more than the factor.
+
+    >>> from panewise.planner.relation_cost import figure
+from panewise.planner.relation_statistics import InputStatistics
+    >>> was, now = (RelationStatistics({"S": InputStatistics(rate, {"a": 50})}) for rate in (10.0, 40.0))
+    >>> print(*drifts(was, now))
+    rows of S per unit was 10, is 40
+    """
+    return [drift for drift in _pairs(old, new)
+            if max(drift.old, drift.new) > factor * max(min(drift.old, drift.new), 1e-9)]
+
+
+def _pairs(old: RelationStatistics, new: RelationStatistics) -> Iterator[Drift]:
+    for name in sorted(old.inputs.keys() & new.inputs.keys()):
+        was, now = old.inputs[name], new.inputs[name]
+        yield Drift(f"rows of {name} per unit", was.rate, now.rate)
+        yield from _shared(f"values of {name}.", was.values, now.values)
+        if was.rows and now.rows:
+            yield Drift(f"rows in {name}", was.rows, now.rows)
+    yield from _shared("share that passes ", old.passing, new.passing)
+    yield from _shared("share that leaves early by ", old.premature, new.premature)
+
+
+def _shared(what: str, old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[Drift]:
+    for key in sorted(old.keys() & new.keys()):
+        yield Drift(f"{what}{key}", old[key], new[key])
+
+
+def propose_replan(plan: n.Node, old: RelationStatistics, new: RelationStatistics, *, style: Style = "upa",
+                   margin: float = MARGIN, written: n.Node | None = None) -> Proposal | None:
+    """Another plan for a running one, if statistics have drifted and it would now be cheaper by the margin.
+
+    ``old`` are the statistics the running plan was chosen by, ``new`` those collected since. ``written`` is the query
+    as its user wrote it, from which other plans are found; the running plan if not given. The same plan with other
+    state structures is a proposal as well.
+    """
+    seen = drifts(old, new)
+    if not seen:
+        return None
+    now = candidate(Rewritten(plan), new, style)
+    best = optimize(written or plan, new, style=style).chosen
+    was = candidate(Rewritten(plan), old, style)
+    told = "; ".join(str(drift) for drift in seen[:3])
+    if best.plan != plan and best.cost.total < (1 - margin) * now.cost.total:
+        saved = 1 - best.cost.total / now.cost.total
+        return Proposal(now, best, tuple(seen), f"{told}: {best.formula} would cost {saved:.0%} less "
+                                                f"({figure(best.cost.total)} instead of {figure(now.cost.total)})")
+    before = {choice.path: choice for choice in was.structures.edges}
+    moved = tuple(choice for choice in now.structures.edges
+                  if (choice.structure, choice.negatives) != (before[choice.path].structure,
+                                                              before[choice.path].negatives))
+    if moved:
+        return Proposal(now, now, tuple(seen), f"{told}: keep {len(moved)} of {len(before)} states otherwise, such as "
+                                               f"{type(moved[0].node).__name__} as {moved[0]}", moved)
+    return None

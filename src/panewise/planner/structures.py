@@ -1,0 +1,301 @@
+"""What state every operator keeps, and in which structure: chosen per edge from its update pattern (Golab 3.5.2).
+
+The choice is data: one `StateChoice` per kept edge with its reason, one `OperatorChoice` where an operator has several
+algorithms. Engines read it; nothing here knows how a structure is built.
+
+Three execution styles of the same plan:
+
+- ``upa`` (the default): the structure follows the pattern of the edge; negatives only above a strict operator.
+- ``negative``: every expiry is sent as a negative; base windows are kept, state is a hash table by row identity.
+- ``direct``: rows carry the time they leave; state is a list in order of arrival that is searched for what has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from panewise.core.errors import PlanError
+from panewise.plan import nodes as n
+from panewise.planner.forms import is_retroactive
+from panewise.planner.labels import Label, Labels, Path, UpdatePattern, label
+from panewise.planner.relation_flow import Flows
+from panewise.planner.rewrites.distinct_through_window import newest_row_is_enough
+
+Style = Literal["upa", "negative", "direct"]
+STYLES: tuple[Style, ...] = ("upa", "negative", "direct")
+SLOTS = 10
+"""Days of a calendar queue, plus one so that none is used for two (Golab erratum E4)."""
+PREMATURE = 0.1
+"""Share of early expiries above which negatives are sent for all, where sizes are not known."""
+COMPARE, PROCESS = 1.0, 1.0
+"""What one comparison and one row through one operator cost; only their ratio matters."""
+MON, WKS, WK, STR = UpdatePattern
+EAGER = (n.Distinct, n.GroupAggregate, n.AntiJoin, n.BagDifference, n.SemiJoin)
+"""Operators whose answer changes when a row leaves, so that they look at every expiry at once (Golab 2.3.3)."""
+TAKES_BACK = (n.AntiJoin, n.BagDifference, n.SemiJoin, n.TableJoin, n.Distinct)
+"""Operators that take results back before their time, even if nothing below them does."""
+KEEPS_INPUTS = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate)
+
+
+class Structure(Enum):
+    """How rows are kept."""
+
+    APPEND = "append-only list"              # nothing leaves
+    FIFO = "queue"                           # first in, first out
+    CALENDAR = "calendar queue"              # known expiry, any order
+    CATALOGUE = "expiry catalogue"           # expiry by arrival positions, one sorted map per window
+    HASH = "hash by row identity"            # leaves by a negative
+    GROUPS = "array by group"                # a new row replaces the old one
+    LIST = "list in order of arrival"        # the direct style's one structure
+
+
+class Negatives(Enum):
+    """Which expiries arrive as negatives on an edge."""
+
+    NONE = "none"
+    EARLY = "early ones"
+    ALL = "all"
+
+
+class Algorithm(Enum):
+    """Which of several algorithms an operator runs."""
+
+    DELTA_STAR = "delta*"           # one result and one replacement per value
+    COUNTERS = "counters"           # rows per value, negatives in and out
+    NEWEST_ROW = "newest row"       # law L4: no window below is kept
+    FIRST_ROW = "first row"         # nothing leaves: later duplicates are dropped
+
+
+@dataclass(frozen=True)
+class StateChoice:
+    """How the rows of one edge are kept by their consumer."""
+
+    path: Path
+    """The node whose output it is, by the inputs to take from the root."""
+    node: n.Node
+    consumer: n.Node | None
+    """Who keeps the rows; None for the result of the plan itself."""
+    structure: Structure
+    negatives: Negatives
+    reason: str
+    slots: Literal["sorted", "arrival"] | None = None
+    """Order inside a day of a calendar queue: by expiry for a consumer that expires eagerly, else by arrival."""
+
+    def __str__(self) -> str:
+        slots = f", days by {'expiry' if self.slots == 'sorted' else 'arrival'}" if self.slots else ""
+        negatives = "" if self.negatives is Negatives.NONE else f", negatives: {self.negatives.value}"
+        return f"{self.structure.value}{slots}{negatives} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class OperatorChoice:
+    """Which algorithm an operator runs."""
+
+    path: Path
+    node: n.Node
+    algorithm: Algorithm
+    reason: str
+
+
+@dataclass(frozen=True)
+class Structures:
+    """All choices of one plan in one style."""
+
+    plan: n.Node
+    style: Style
+    edges: tuple[StateChoice, ...]
+    operators: tuple[OperatorChoice, ...]
+    negatives: tuple[tuple[Path, n.Node, Negatives], ...]
+    """For every edge, kept or not, which expiries come as negatives."""
+
+    def edge(self, path: Path) -> StateChoice | None:
+        """The state kept of the output of the node at this path; None if nobody keeps it."""
+        return next((choice for choice in self.edges if choice.path == path), None)
+
+    def operator(self, path: Path) -> OperatorChoice | None:
+        """The algorithm of the operator at this path; None if it has only one."""
+        return next((choice for choice in self.operators if choice.path == path), None)
+
+
+def choose_structures(plan: n.Node, *, style: Style = "upa", labels: Labels | None = None,
+                      flows: Flows | None = None) -> Structures:
+    """The state of every operator of a plan; by rule, and by estimated or measured shares where ``flows`` has them.
+
+    >>> from panewise.core.ordinals import OrdinalKind
+    >>> from panewise.core.schema import SourceSchema
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> clause = n.WindowClause(SlidingWindow.scoped(60), "ts", OrdinalKind.INTEGER)
+    >>> left, right = (n.Window(n.Source(s, SourceSchema()), clause) for s in "ab")
+    >>> for choice in choose_structures(n.Join(left, right)).edges:
+    ...     print(choice.path, choice)
+    () calendar queue, days by arrival (rows leave at known moments in any order)
+    (0,) queue (rows leave in the order they came)
+    (1,) queue (rows leave in the order they came)
+    """
+    labels = labels or label(plan)
+    if style not in STYLES:
+        raise PlanError(f"no execution style {style!r}: there are {', '.join(STYLES)}")
+    if style == "direct":
+        _check_direct(plan, labels)
+    modes = _negatives(plan, labels, style, flows)
+    edges = list(_kept(plan, (), None, labels, style, modes))
+    operators = [choice for path, node in walk(plan) if (choice := _algorithm(path, node, labels, style)) is not None]
+    return Structures(plan, style, tuple(edges), tuple(operators),
+                      tuple((path, node, modes[path][0]) for path, node in walk(plan)))
+
+
+def walk(plan: n.Node, path: Path = ()) -> Iterator[tuple[Path, n.Node]]:
+    """Every node with its path, parents first."""
+    yield path, plan
+    for i, child in enumerate(plan.inputs):
+        yield from walk(child, (*path, i))
+
+
+def _check_direct(plan: n.Node, labels: Labels) -> None:
+    for node in plan.walk():
+        if isinstance(node, n.Window) and labels[node].domain == "order":
+            raise PlanError("the direct style needs to know when a row leaves, and rows of a window by rows leave when "
+                            "others arrive: use the style 'upa' or 'negative'")
+
+
+# -- negatives -----------------------------------------------------------------------------------------------------
+
+
+def _negatives(plan: n.Node, labels: Labels, style: Style, flows: Flows | None) -> dict[Path, tuple[Negatives, str]]:
+    """For every edge which expiries come as negatives, and why; once all do, they do everywhere above."""
+    found: dict[Path, tuple[Negatives, str]] = {}
+    for path, node in reversed(list(walk(plan))):
+        found[path] = _negatives_of(path, node, labels, style, flows, found)
+    return found
+
+
+def _negatives_of(path: Path, node: n.Node, labels: Labels, style: Style, flows: Flows | None,
+                  found: dict[Path, tuple[Negatives, str]]) -> tuple[Negatives, str]:
+    seen = labels[node]
+    if seen.pattern is MON:
+        return Negatives.NONE, "nothing leaves"
+    if seen.replace:
+        return Negatives.NONE, "a new row of a group replaces the old one"
+    if style == "negative":
+        return Negatives.ALL, "style: every expiry is sent"
+    choice = _algorithm(path, node, labels, style)
+    if choice is not None and choice.algorithm is Algorithm.COUNTERS:
+        return Negatives.ALL, "a value ends when its last row does"
+    if seen.pattern is not STR:
+        return Negatives.NONE, ""
+    if style == "direct":
+        return Negatives.EARLY, "style: only what leaves early is sent"
+    below = [found[*path, i] for i in range(len(node.inputs))]
+    for mode in (Negatives.ALL, Negatives.EARLY):
+        inherited = next((why for kind, why in below if kind is mode), None)
+        if inherited is not None and (mode is Negatives.ALL or not isinstance(node, TAKES_BACK)):
+            return mode, inherited
+    return _calendar_or_negatives(path, node, flows)
+
+
+def _calendar_or_negatives(path: Path, node: n.Node, flows: Flows | None) -> tuple[Negatives, str]:
+    """Golab 3.5.2: a queue by expiry as long as few results leave early, since each of those must be searched."""
+    if isinstance(node, n.TableJoin) and is_retroactive(node) and flows is None:
+        return Negatives.EARLY, "few are taken back: only by updates of the table"
+    if flows is None:
+        return Negatives.ALL, "how many leave early is not known"
+    flow = flows[node]
+    share, above = flow.premature, len(path) + 1
+    if prefers_calendar(share, flow.size / SLOTS, above):
+        return Negatives.EARLY, f"{share:.0%} leave early"
+    return Negatives.ALL, f"{share:.0%} leave early, of {flow.size:,.0f} rows"
+
+
+def prefers_calendar(premature: float, scanned: float, operators_above: int) -> bool:
+    """Whether searching for what leaves early costs less than sending every expiry through the operators above.
+
+    >>> prefers_calendar(0.4, 50 / SLOTS, 2), prefers_calendar(0.4, 100_000 / SLOTS, 2), prefers_calendar(0, 1e9, 1)
+    (True, False, True)
+    """
+    return premature * scanned * COMPARE < 2 * PROCESS * operators_above
+
+
+# -- state ---------------------------------------------------------------------------------------------------------
+
+
+def _kept(node: n.Node, path: Path, consumer: n.Node | None, labels: Labels, style: Style,
+          modes: dict[Path, tuple[Negatives, str]]) -> Iterator[StateChoice]:
+    if consumer is None and _passes_on(node):
+        yield from _kept(node.inputs[0], (*path, 0), None, labels, style, modes)
+        return
+    if _keeps(consumer, path, style, node):
+        yield _structure(path, node, consumer, labels[node], style, *modes[path])
+    for i, child in enumerate(node.inputs):
+        yield from _kept(child, (*path, i), node, labels, style, modes)
+
+
+def _passes_on(node: n.Node) -> bool:
+    """Whether a node at the root only reports the relation below it, which is the result that is kept."""
+    return isinstance(node, n.Lifetime) or (isinstance(node, n.RelationToStream) and node.output_window is None)
+
+
+def result_path(plan: n.Node) -> Path:
+    """Where the relation is that a plan reports: below Istream, Dstream, Rstream and LIFETIME."""
+    path: Path = ()
+    while _passes_on(plan):
+        plan, path = plan.inputs[0], (*path, 0)
+    return path
+
+
+def _keeps(consumer: n.Node | None, path: Path, style: Style, node: n.Node) -> bool:
+    """Whether the consumer keeps the rows of this input."""
+    if consumer is None:
+        return True
+    if isinstance(node, n.Table):
+        return isinstance(consumer, n.TableJoin)
+    if isinstance(consumer, n.TableJoin):
+        return is_retroactive(consumer) and path[-1] == 0
+    if isinstance(consumer, n.Distinct) and newest_row_is_enough(consumer) and style == "upa":
+        return False
+    if style == "negative" and isinstance(node, n.Window):
+        return True
+    return isinstance(consumer, KEEPS_INPUTS)
+
+
+def _structure(path: Path, node: n.Node, consumer: n.Node | None, seen: Label, style: Style, negatives: Negatives,
+               why: str) -> StateChoice:
+    if isinstance(node, n.Table):
+        return StateChoice(path, node, consumer, Structure.HASH, Negatives.ALL, "a table by its join columns")
+    if seen.replace:
+        return StateChoice(path, node, consumer, Structure.GROUPS, negatives, why)
+    if seen.pattern is MON:
+        return StateChoice(path, node, consumer, Structure.APPEND, negatives, why)
+    if negatives is Negatives.ALL:
+        return StateChoice(path, node, consumer, Structure.HASH, negatives, why)
+    if style == "direct":
+        return StateChoice(path, node, consumer, Structure.LIST, negatives, why or "style: searched for what has left")
+    if seen.domain == "order":
+        if seen.pattern is WKS:
+            return StateChoice(path, node, consumer, Structure.FIFO, negatives, "rows leave in the order they came")
+        return StateChoice(path, node, consumer, Structure.CATALOGUE, negatives,
+                           "rows leave by arrivals of their window")
+    if seen.pattern is WKS:
+        return StateChoice(path, node, consumer, Structure.FIFO, negatives, "rows leave in the order they came")
+    reason = why or "rows leave at known moments in any order"
+    slots: Literal["sorted", "arrival"] = "sorted" if isinstance(consumer, EAGER) else "arrival"
+    return StateChoice(path, node, consumer, Structure.CALENDAR, negatives, reason, slots)
+
+
+def _algorithm(path: Path, node: n.Node, labels: Labels, style: Style) -> OperatorChoice | None:
+    """Duplicate elimination has several algorithms (Golab 2.2.2, 3.5.2; law L4)."""
+    if not isinstance(node, n.Distinct):
+        return None
+    below = labels[node.input]
+    if style == "negative" and below.pattern is not MON:
+        return OperatorChoice(path, node, Algorithm.COUNTERS, "style: every expiry arrives as a negative")
+    if node.policy == "recent" and newest_row_is_enough(node):
+        return OperatorChoice(path, node, Algorithm.NEWEST_ROW, "the newest row of a value leaves last (law L4)")
+    if below.pattern is MON:
+        return OperatorChoice(path, node, Algorithm.FIRST_ROW, "nothing leaves")
+    if below.downgrade().pattern is STR:
+        why = "rows leave by arrivals" if below.pattern is not STR else "the input may take rows back"
+        return OperatorChoice(path, node, Algorithm.COUNTERS, why)
+    return OperatorChoice(path, node, Algorithm.DELTA_STAR, "when a row leaves is known: one replacement a value")

@@ -1,0 +1,58 @@
+"""A running plan watched: statistics are collected period by period, and a re-plan is proposed when they drift.
+
+What an engine holds while it runs an optimized plan: it reports batches and counters, and asks from time to time.
+Figures of one period are compared with those the plan was chosen by, so a change is not averaged away by a long past.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from panewise.core.scalar import Scalar
+from panewise.planner.collecting import Collector
+from panewise.planner.optimizer import Optimized
+from panewise.planner.relation_statistics import RelationStatistics
+from panewise.planner.replan import MARGIN, Proposal, propose_replan
+
+PERIOD = 100_000
+"""Rows after which a period is long enough to judge by."""
+
+
+class Watch:
+    """Collects for one running plan.
+
+    A plan that was chosen without statistics has nothing to drift from: its first period becomes what it is judged by.
+    """
+
+    def __init__(self, running: Optimized, *, period: int = PERIOD, margin: float = MARGIN) -> None:
+        self.running, self.period, self.margin = running, period, margin
+        self.known: RelationStatistics | None = running.statistics
+        self._start()
+
+    def _start(self) -> None:
+        self._collector, self._seen = Collector(self.running.written), 0
+
+    def rows(self, stream: str, batch: pa.Table | pa.RecordBatch) -> None:
+        """A batch as it arrived."""
+        self._seen += batch.num_rows
+        self._collector.rows(stream, batch)
+
+    def passed(self, predicate: Scalar, passed: int, came: int) -> None:
+        """Rows for which a condition held."""
+        self._collector.passed(predicate, passed, came)
+
+    def left(self, predicate: Scalar, early: int, all_of_them: int) -> None:
+        """Results of a negation that left early."""
+        self._collector.left(predicate, early, all_of_them)
+
+    def proposal(self) -> Proposal | None:
+        """Another plan, if a period has passed and its figures ask for one; a new period begins then."""
+        if self._seen < self.period:
+            return None
+        now = self._collector.statistics()
+        self._start()
+        if self.known is None:
+            self.known = now
+            return None
+        return propose_replan(self.running.chosen.plan, self.known, now, style=self.running.style, margin=self.margin,
+                              written=self.running.written)
