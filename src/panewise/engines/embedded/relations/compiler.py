@@ -9,10 +9,11 @@ import pyarrow as pa
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.engines.embedded.relations.ports import Ports
 from panewise.engines.embedded.relations.predicates import match_of
-from panewise.engines.embedded.relations.styles import Style
+from panewise.engines.embedded.relations.styles import Style, queue_for
 from panewise.engines.embedded.relations.tree import Stage
 from panewise.kernels.relations.count_window import CountedWindow
 from panewise.kernels.relations.delta import Uids
+from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
@@ -60,6 +61,8 @@ class Compiler:
                 return self._window(node)
             case n.Join():
                 return self._join(node, self.relation(node.left), self.relation(node.right))
+            case n.Distinct():
+                return self._distinct(node, self.relation(node.input))
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
 
     def _filter(self, node: n.Filter, below: Stage) -> Stage:
@@ -97,6 +100,12 @@ class Compiler:
                               left_in_order=self.in_order(left), right_in_order=self.in_order(right),
                               catalogued=self.has_ends(left) or self.has_ends(right))
         return self._stage(node, operator, left, right)
+
+    def _distinct(self, node: n.Distinct, below: Stage) -> Stage:
+        if self.seen(node).pattern is UpdatePattern.STR or self.has_ends(below):
+            counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
+            return self._stage(node, counted, below)
+        return self._stage(node, DistinctByEnd(below.schema, self.uids), below)
 
     # -- streams
 

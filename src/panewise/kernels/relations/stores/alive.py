@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import Delta, Lives
-from panewise.kernels.relations.stores.arena import Arena, Growing
+from panewise.kernels.relations.stores.arena import Arena, Growing, Payload
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.progress.watermarks import NO_BOUND
 
@@ -79,6 +79,13 @@ class AliveRows:
             self._there = Growing(np.ones(len(kept), np.int64))
             self.queue.rebuild(self.arena.expires, self.reached)
         return kept
+
+    def recode(self, moved: Ordinals) -> None:
+        """The single column of codes gets other codes; of rows that left it does not matter."""
+        table = self.arena.payload.table()
+        codes = moved[table.column(0).to_numpy()]
+        self.arena.payload = Payload(table.schema)
+        self.arena.payload.append(pa.table([pa.array(codes)], schema=table.schema))
 
     def alive(self) -> Ordinals:
         """The slots of all rows that are there."""

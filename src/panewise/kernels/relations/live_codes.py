@@ -1,0 +1,43 @@
+"""Values as small integers, with a way to forget those nobody holds any more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.key_table import KeyTable
+from panewise.kernels.relations.delta import gather
+
+SPARE = 4096
+
+
+class LiveCodes:
+    """Numbers rows by value: null is a value, NaN equals NaN, -0.0 equals 0.0."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._table = KeyTable(schema)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def codes(self, table: pa.Table, rows: int) -> Ordinals:
+        """The number of every row's value."""
+        return self._table.codes(table, rows) if rows else np.empty(0, np.int64)
+
+    def values(self, codes: Ordinals) -> pa.Table:
+        """The values behind numbers."""
+        return pa.table(self._table.columns(codes), schema=self.schema) if len(self.schema) else pa.table({})
+
+    def crowded(self, used: int) -> bool:
+        """Whether most numbers are held by nobody."""
+        return len(self) > 4 * used + SPARE
+
+    def keep(self, used: Ordinals) -> Ordinals:
+        """Forget all numbers but these (ascending); the new number of each old one, -1 for those forgotten."""
+        kept = gather(self._table.table(), used)
+        moved = np.full(len(self), -1, np.int64)
+        self._table = KeyTable(self.schema)
+        moved[used] = self.codes(kept, len(used))
+        return moved
