@@ -36,7 +36,7 @@ docs: $(VENV)/.ready  ## Regenerate the generated pages of docs/
 
 lock: $(VENV)/.ready  ## Pin the newest packages that fit pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra demo --extra dev --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --extra connect --extra demo --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --upgrade --custom-compile-command "make lock" -q -o requirements.lock
 	for peer in bench/peers/*/requirements.in; do \
 	  $(BIN)/uv pip compile $$peer --universal --python-version 3.11 --generate-hashes --upgrade \

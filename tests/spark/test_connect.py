@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from panewise.core.errors import PanewiseError
-from panewise.engines.spark.session import _found, check_connect
+from panewise.engines.spark.session import check_connect
 
 PROGRAM = '''
 import json, sys
@@ -62,8 +62,6 @@ print("connected")
 
 @pytest.mark.spark
 def test_a_connect_session_gives_the_same_answers(tmp_path: Path) -> None:
-    if not _found("grpc"):
-        pytest.skip("pip install 'panewise[connect]'")
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, str(tmp_path / "program.py"), str(tmp_path)], text=True, timeout=300,
                           capture_output=True, check=False)

@@ -42,7 +42,7 @@ class QueryStatus:
         opened = metric.get("open_windows")
         return QueryStatus(
             str(report.get("name") or self.name), int(report.get("batchId", self.batch)),
-            self.rows + int(report.get("numInputRows") or 0), float(report.get("processedRowsPerSecond") or 0.0),
+            self.rows + int(_of_sources(report, "numInputRows")), _of_sources(report, "processedRowsPerSecond"),
             sum(int(o.get("numRowsTotal") or 0) for o in operators),
             sum(int(o.get("memoryUsedBytes") or 0) for o in operators),
             self.late_rows + int(metric.get("late_rows") or 0), _bound(report) or self.bound,
@@ -110,6 +110,14 @@ class StatusListener(StreamingQueryListener):
 def _metric(report: Mapping[str, Any]) -> Mapping[str, Any]:
     found = (report.get("observedMetrics") or {}).get(METRIC)
     return found if isinstance(found, Mapping) else {}
+
+
+def _of_sources(report: Mapping[str, Any], name: str) -> float:
+    """A figure of the whole query; over Connect only its sources tell it."""
+    found = report.get(name)
+    if found is None:
+        found = sum(float(source.get(name) or 0) for source in report.get("sources") or [])
+    return float(found)
 
 
 def _bound(report: Mapping[str, Any]) -> str:
