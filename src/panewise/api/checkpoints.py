@@ -14,6 +14,8 @@ from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node
 
 LABEL, ENDED = "query.json", "ended.json"
+SPOOL = "spool"
+"""Where received lines are kept, beside what the engine writes; it may be there first."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,17 @@ class CheckpointLabel:
     """What a run writes into its checkpoint directory before anything else."""
 
     home: Path
-    streams: Mapping[str, LocalStream]
+    streams: Mapping[str, LocalStream | str]
 
     @classmethod
-    def claim(cls, home: Path, plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str,
+    def claim(cls, home: Path, plan: Node, streams: Mapping[str, LocalStream | str], *, engine: str, late: str,
               progress: str | Mapping[str, str]) -> CheckpointLabel:
-        """Take a new directory, or go on with one's own; another run's is refused."""
-        paths = {n: str(s.path) for n, s in sorted(streams.items()) if isinstance(s, FileStream)}
+        """Take a new directory, or go on with one's own; another run's is refused.
+
+        Streams are known by the path of their files, or by a text that says where they come from.
+        """
+        paths = {n: str(s.path if isinstance(s, FileStream) else s) for n, s in sorted(streams.items())
+                 if isinstance(s, FileStream | str)}
         parts = {"plan": repr(plan), "late": late, "progress": progress, "streams": paths}
         query = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
         mark = {"format": 1, "engine": engine, "query": query}
@@ -35,8 +41,13 @@ class CheckpointLabel:
         try:
             home.mkdir(parents=True, exist_ok=True)
             if not label.exists():
+                if any(entry.name != SPOOL for entry in home.iterdir()):
+                    raise CheckpointError(f"{home}: is not empty, and no checkpoint that panewise has written; use a "
+                                          "directory of its own")
                 label.write_text(json.dumps(mark))
             found = json.loads(label.read_text())
+            if not isinstance(found, dict):
+                raise ValueError(f"{LABEL} is damaged")
         except (OSError, ValueError) as error:
             raise CheckpointError(f"{home}: cannot be used as a checkpoint: {error}") from error
         if found != mark:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.columns import parse_columns
 from panewise.api.query import plan_of
 from panewise.cli.live import stopped_by_signals
@@ -57,6 +58,10 @@ def run_spark_live(options: argparse.Namespace) -> int:
             plan = plan_of(query_text(options.query), {n: source_schema(f, time=times.get(n))
                                                        for n, f in frames.items()}, params)
             check(plan, options.engine)
+            if options.checkpoint is not None:
+                known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
+                CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
+                                      progress=options.progress or "source")
             results = run(plan, frames, late=options.late, progress=_progress(given, options.progress))
         for name, (host, port) in opener.addresses.items():
             errors.print(f"{name}: listening on tcp://{host}:{port}", highlight=False, soft_wrap=True)

@@ -21,6 +21,14 @@ MARK = "panewise.core.errors."
 _PATTERN = re.compile(re.escape(MARK) + r"(\w+): (.*?)(?= SQLSTATE: \w{5}|\n|$)")
 _OVERFLOW = re.compile(
     r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+_CHECKPOINT = re.compile(
+    r"\[(?:CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE_|STATE_STORE_|STREAMING_STATEFUL_OPERATOR_|STREAMING_CHECKPOINT_)"
+    r"[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+_UNREADABLE = re.compile(
+    r"terminated with exception: ((?:Unexpected end-of-input|Unexpected character|Unrecognized token|No usable value"
+    r"|Incomplete log file|Malformed log file|Log file was malformed|unknown configuration|Failed to read log file"
+    r").*?)(?= SQLSTATE|\n|$)")
+"""What Spark says of logs it cannot read, or that another kind of source has written."""
 
 
 def refuse(kind: type[PanewiseError], message: Column) -> Column:
@@ -36,6 +44,9 @@ def translate(error: BaseException) -> PanewiseError | None:
 
     >>> translate(RuntimeError("Job aborted: panewise.core.errors.SchemaError: 'ts' is null SQLSTATE: P0001"))
     SchemaError("'ts' is null")
+    >>> failed = "terminated with exception: [STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] The schemas differ."
+    >>> type(translate(RuntimeError(failed))).__name__
+    'CheckpointError'
     """
     if isinstance(error, PanewiseError):
         return error
@@ -49,6 +60,11 @@ def translate(error: BaseException) -> PanewiseError | None:
     arithmetic = _OVERFLOW.search(text)
     if arithmetic is not None:
         return errors.AggregateError(arithmetic[2].strip())
+    foreign = _CHECKPOINT.search(text) or _UNREADABLE.search(text)
+    if foreign is not None:
+        return errors.CheckpointError(f"the checkpoint is damaged or belongs to another query ({foreign[1].strip()}): "
+                                      "go on with the query it was made with, restore the folder from a copy, or "
+                                      "start with a new one")
     if isinstance(error, AnalysisException):
         return SchemaError(text.split("\n", 1)[0])
     return None

@@ -25,6 +25,7 @@ from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.core.time import SECOND, parse_duration, parse_timestamp
 from panewise.datasets.auction import STREAMS, AuctionSite
 from panewise.datasets.disorder import promise_positions
+from panewise.engines.spark.sources import foreign_offset
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.progress.punctuation import Punctuation
@@ -152,19 +153,19 @@ class AuctionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next micro-batch may go."""
-        at = int(start["segment"])
-        due = self.options.passed(float(start["began"]), time.time())
+        at, began = place_of(start)
+        due = self.options.passed(began, time.time())
         if self.options.segments is not None:
             due = min(due, self.options.segments)
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         step = max(1, rows // self.options.segment_events) if rows is not None else max(1, due - at)
         if self.limit is not None:
             step, self.limit = min(step, self.limit), self.limit - min(step, self.limit)
-        return {"segment": max(at, min(at + step, due)), "began": start["began"]}
+        return {"segment": max(at, min(at + step, due)), "began": began}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The segments between two offsets."""
-        return segments_of(self.options, int(start["segment"]), int(end["segment"]))
+        return segments_of(self.options, place_of(start)[0], place_of(end)[0])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One task."""
@@ -186,6 +187,14 @@ class AuctionBatchReader(DataSourceReader):
         """One task."""
         assert isinstance(partition, Segment)
         return made(self.options, partition)
+
+
+def place_of(offset: dict[str, Any]) -> tuple[int, float]:
+    """The next segment, and when a live stream began."""
+    try:
+        return int(offset["segment"]), float(offset["began"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise foreign_offset(offset, "a generated site") from error
 
 
 def segments_of(options: AuctionOptions, start: int, end: int) -> list[Segment]:

@@ -22,7 +22,7 @@ from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from panewise.core.errors import PlanError
+from panewise.core.errors import CheckpointError, PlanError
 from panewise.core.schema import SourceSchema
 from panewise.engines.spark.pieces import Piece, pieces
 from panewise.engines.spark.tracker import Tracker
@@ -180,7 +180,10 @@ class Place:
     @classmethod
     def of(cls, offset: dict[str, str]) -> Place:
         """From Spark's log."""
-        return cls(**json.loads(offset["place"]))
+        try:
+            return cls(**json.loads(offset["place"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise foreign_offset(offset, "files that panewise reads") from error
 
 
 class Walker:
@@ -304,7 +307,8 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         if rows is None and not isinstance(limit, ReadAllAvailable):
             rows = self.options.rows_per_batch
-        end, spans = self._walker().walk(Place.of(start), limit=rows)
+        begin = Place.of(start)
+        end, spans = self._walker().walk(begin, limit=rows)
         if not spans:
             return start
         self.planned = {(start["place"], end.offset()["place"]): spans}
@@ -312,8 +316,9 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[InputPartition]:
         """The spans between two offsets; walked again when they come from the log of an earlier run."""
+        begin, stop = Place.of(start), Place.of(end)
         known = self.planned.get((start["place"], end["place"]))
-        return known if known is not None else self._walker().walk(Place.of(start), until=Place.of(end))[1]
+        return known if known is not None else self._walker().walk(begin, until=stop)[1]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One task."""
@@ -343,6 +348,13 @@ class FileBatchReader(DataSourceReader):
         """One task."""
         assert isinstance(partition, Span)
         return Walker(self.options).read(partition)
+
+
+def foreign_offset(offset: object, stream: str) -> CheckpointError:
+    """What to say of an offset that another kind of source has written."""
+    return CheckpointError(f"the checkpoint has the offset {json.dumps(offset)[:200]}, which does not belong to "
+                           f"{stream}: it is of a query over another source, or damaged. Go on with the query it was "
+                           "made with, or start with a new checkpoint")
 
 
 def _place(file: str, at: int, position: int, ended: bool, tracker: Tracker) -> Place:
