@@ -1,55 +1,105 @@
-"""A streaming query in a process of its own that is killed at a random moment; ``test_faults`` starts it again."""
+"""A streaming query in a process of its own, to be killed; whoever started it starts it again."""
 
 from __future__ import annotations
 
 import os
-import random
-import signal
-import threading
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+import panewise
 from conformance.cases import Case
-from conformance.generated import any_kind
-from conformance.runners import write_case
+from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.session import session
+from panewise.engines.spark.failures import translate
+from panewise.engines.spark.progress import arrival, punctuated
+from panewise.engines.spark.session import local_cores, session
+from panewise.engines.spark.sinks import register_parts
 from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.status import StatusListener
+from panewise.progress.punctuation import Punctuation
+from spark.cases import write_ndjson
+from spark.clusters import SETTINGS
 
-BRACKETS = ("RANGE 9, SLIDE 4, WA ts", "SESSION 3, WA ts, PA k", "RANGE 3 rows, SLIDE 2 rows, WA row-num, PA k")
-ROWS_PER_BATCH = 25
+QUERIES = (
+    "SELECT k, count(*) AS n, max(v) AS top, avg(v) AS mean FROM s [RANGE 9, SLIDE 4, WA ts] GROUP BY k",
+    "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean FROM s [SESSION 3, WA ts, PA k] GROUP BY k",
+    "SELECT k, median(v) AS middle, count(*) AS n FROM s [RANGE 30, SLIDE 5, WA ts] GROUP BY k",
+    "SELECT k, first(v) AS first, max(v) AS top FROM s [RANGE 5 rows, SLIDE 2 rows, WA row-num, PA k] GROUP BY k",
+)
+COLUMNS = {"k": pa.string(), "ts": pa.int64(), "v": pa.int64()}
+ROWS, FILES = 400, 40
+INSTALLED = {**SETTINGS, "spark.executorEnv.PYTHONPATH": str(Path(panewise.__file__).parents[1]),
+             "spark.python.daemon.module": "panewise.engines.spark.daemon"}
+"""Executors that have the package already: new ones are ready sooner."""
+BROKEN = 3
+"""How the process ends when the query could not go on, but may from its checkpoint."""
 
 
 def case_of(seed: int) -> Case:
-    """A few hundred rows, the same for the same seed."""
+    """A stream in which time goes on, with disorder, and with promises for all rows and for groups that are kept."""
     draw = Random(seed)
-    while True:
-        case = any_kind(draw, (BRACKETS[seed % len(BRACKETS)],), grammatical=None, rows=300, aggregates=("avg(x)",))
-        if len(case.streams["s"]) > 200:
-            return case
+    rows = [{"k": draw.choice("abcdef"), "ts": number // 3 + draw.randint(-6, 6), "v": draw.randint(-99, 99)}
+            for number in range(ROWS)]
+    items: list[Any] = []
+    for number, row in enumerate(rows):
+        items.append(row)
+        if draw.random() < 0.15:
+            key = draw.choice("abcdef") if draw.random() < 0.3 else None
+            future = [r["ts"] for r in rows[number + 1:] if key is None or r["k"] == key]
+            items.append(Punctuation.below("ts", min(future, default=ROWS), **({} if key is None else {"k": key})))
+    return Case(f"faults {seed}", QUERIES[seed % len(QUERIES)], {"s": items}, {"s": COLUMNS})
 
 
-def start(spark: SparkSession, case: Case, folder: Path) -> StreamingQuery:
-    """The query over the case's file, into Parquet."""
-    path = folder / "s.ndjson"
-    if not path.exists():
-        write_case(case, folder)
-    stream = read_stream(spark, path, time="ts", progress=case.progress, rows_per_batch=ROWS_PER_BATCH)
-    results = run_streaming(case.plan, {"s": stream}, late=case.late, shards=2)
-    return (results.writeStream.format("parquet").option("path", str(folder / "out")).trigger(availableNow=True)
+def written(case: Case, folder: Path) -> Path:
+    """The case as files in the order of their names; rows are numbered as they arrive."""
+    home = folder / "in"
+    if not home.exists():
+        lines: list[dict[str, Any]] = []
+        for item in case.streams["s"]:
+            if isinstance(item, Punctuation):
+                lines.append({"punctuation": item.to_json("ts", OrdinalKind.INTEGER)})
+            else:
+                lines.append({**item, "n": len(lines)})
+        lines.append({"punctuation": {}})
+        write_ndjson(home, [lines[len(lines) * i // FILES: len(lines) * (i + 1) // FILES] for i in range(FILES)])
+        for number, path in enumerate(sorted(home.iterdir())):
+            os.utime(path, (number, number))  # Spark takes files by their age
+    return home
+
+
+def start(spark: SparkSession, case: Case, folder: Path, *, cut: int = 4, sink: str = "parquet",
+          reader: str = "json") -> StreamingQuery:
+    """The query over the case's files, into files; a micro-batch takes so many of the input."""
+    home = written(case, folder)
+    if reader == "json":  # Spark's own
+        lines = spark.readStream.schema("k string, ts bigint, v bigint, n bigint, punctuation string")
+        stream = arrival(punctuated(lines.option("maxFilesPerTrigger", cut).json(str(home))), "n")
+    else:
+        stream = read_stream(spark, home, time="ts", rows_per_batch=cut * ROWS // FILES)
+    if sink != "parquet":
+        register_parts(spark)
+    results = run_streaming(case.plan, {"s": stream}, shards=2)
+    return (results.writeStream.format(sink).option("path", str(folder / "out")).trigger(availableNow=True)
             .option("checkpointLocation", str(folder / "checkpoint")).start())
 
 
-def main(folder: Path, seed: int, longest: float) -> None:
-    """Run, and die within ``longest`` seconds of the start of the query; 0 for never."""
-    spark = session("local[2]", **{"spark.sql.shuffle.partitions": 2})
-    query = start(spark, case_of(seed), folder)
-    if longest:
-        fuse = threading.Timer(random.uniform(0, longest), os.kill, (os.getpid(), signal.SIGKILL))
-        fuse.daemon = True
-        fuse.start()
-    query.awaitTermination()
+def main(master: str, folder: Path, seed: int, cut: int, sink: str, reader: str) -> None:
+    """Run to the end, and say which micro-batches are done."""
+    settings = {"spark.sql.shuffle.partitions": 2} if local_cores(master) is not None else INSTALLED
+    spark = session(master, log=folder / "spark.log", **settings)
+    spark.streams.addListener(StatusListener(lambda status: print(status.batch, flush=True)))
+    query = start(spark, case_of(seed), folder, cut=cut, sink=sink, reader=reader)
+    print("started", flush=True)
+    try:
+        query.awaitTermination()
+    except Exception as error:
+        if translate(error) is not None:  # a dead process is no mistake of the user
+            raise
+        print(f"broken: {str(error)[:300]!r}", flush=True)
+        os._exit(BROKEN)
     os._exit(0)

@@ -6,19 +6,15 @@ The driver is a process of its own, as a user's program is; the workers' Python 
 from __future__ import annotations
 
 import json
-import os
-import re
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
+from spark.clusters import Cluster
+
 pytestmark = pytest.mark.spark
-HOME = Path(pyspark.__file__).parent
 PROGRAM = '''
 import json, sys
 from pathlib import Path
@@ -67,54 +63,10 @@ spark.stop()
 '''
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
-
-
-def started(role: str, log: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A daemon of Spark's; everything it says goes through a pipe that is read until it is up."""
-    environment = {**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
-                   "SPARK_WORKER_DIR": str(log / "work"), "SPARK_LOCAL_DIRS": str(log / "local")}
-    environment.pop("PYTHONPATH", None)
-    return subprocess.Popen([str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", *arguments],
-                            cwd=log, env=environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-
-def wait_for(process: subprocess.Popen[str], pattern: str) -> None:
-    assert process.stderr is not None
-    seen = []
-    for line in process.stderr:
-        seen.append(line)
-        if re.search(pattern, line):
-            return
-    pytest.fail(f"{process.args} ended:\n{''.join(seen)}")
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a master with two workers of one core each."""
-    log = tmp_path_factory.mktemp("cluster")
-    port = free_port()
-    url = f"spark://127.0.0.1:{port}"
-    processes = [started("master.Master", log, "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
-    try:
-        wait_for(processes[0], "Starting Spark master|I have been elected leader")
-        processes += [started("worker.Worker", log, "--host", "127.0.0.1", "--webui-port", "0", "--cores", "1",
-                              "--memory", "600m", url) for _ in range(2)]
-        for worker in processes[1:]:
-            wait_for(worker, "Successfully registered with master")
-        yield url
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-        for process in processes:
-            process.communicate(timeout=60)
-
-
-def test_a_standalone_cluster_gives_the_same_answers_with_the_package_sent_to_it(cluster: str, tmp_path: Path) -> None:
+def test_a_standalone_cluster_gives_the_same_answers_with_the_package_sent_to_it(cluster: Cluster,
+                                                                                 tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
-    done = subprocess.run([sys.executable, str(tmp_path / "program.py"), cluster, str(tmp_path)], text=True,
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py"), cluster.url, str(tmp_path)], text=True,
                           capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     counts = [int(n) for n in done.stdout.split()]

@@ -1,22 +1,16 @@
-"""What survives: killed drivers, killed Python workers, and checkpoints that do not fit.
-
-The fault report of the documentation is ``PANEWISE_FAULTS=20 pytest -m soak tests/spark/test_faults.py``.
-"""
+"""What survives: killed drivers, Python workers and executors; and checkpoints that do not fit."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
+from collections import Counter
+from itertools import cycle
 from pathlib import Path
-from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from conformance.cases import Case
@@ -28,105 +22,65 @@ from panewise.engines.spark.engine import run_streaming
 from panewise.engines.spark.failures import translate
 from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.shard import ShardConfig
+from panewise.engines.spark.sinks import committed_parts
 from panewise.engines.spark.sources import read_stream
-from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.kernels.partials import bind
 from panewise.plan.nodes import AggregateCall
 from panewise.progress.late import LatePolicy
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import SCHEMA, judged, plan, rows_of, run_to_end, with_missed, write_ndjson
-from spark.faulty_child import case_of, start
+from spark.clusters import Cluster
+from spark.faulty_child import case_of
 from spark.in_process import Chunks
+from spark.killing import killed_at, killed_at_random, note
+from spark.processes import needs_proc
 from spark.test_streaming import WINDOW, disordered, halves
 
-TESTS = Path(__file__).parents[1]
+
+def results_of(spark: SparkSession, case: Case, folder: Path, sink: str = "parquet") -> int:
+    """Compare what a sink holds with the definition; how many results there are."""
+    if sink == "parquet":
+        table = spark.read.parquet(str(folder / "out")).toArrow()
+    else:
+        table = pa.concat_tables([pq.read_table(part) for part in committed_parts(folder / "out")])
+    assert_same_rows(table.to_pylist(), case.expected())
+    return int(table.num_rows)
 
 
-def results_of(spark: SparkSession, case: Case, folder: Path) -> None:
-    rows = spark.read.parquet(str(folder / "out")).toArrow().to_pylist()
-    found = [{k: v for k, v in row.items() if k != LATE_COLUMN} for row in rows if row.get(LATE_COLUMN) is None]
-    assert_same_rows(found, case.expected())
+@needs_proc
+def test_a_run_survives_a_killed_executor_a_killed_worker_and_a_killed_driver(
+        cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
+    kills, restarts = killed_at(tmp_path, 1, cluster, {0: "executor", 1: "worker", 3: "driver"})
+    assert kills == {"executor": 1, "worker": 1, "driver": 1}
+    assert restarts >= 1
+    results_of(spark, case_of(1), tmp_path)
 
 
-def python_workers() -> Iterator[int]:
-    """The Python workers under this process: what Spark's daemon forked."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except OSError:  # gone meanwhile
-                continue
-    for process, parent in parents.items():
-        try:
-            is_fork = b"daemon" in Path(f"/proc/{process}/cmdline").read_bytes() \
-                and b"daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
-        except OSError:
-            continue
-        ancestor = parent
-        while ancestor in parents and ancestor != os.getpid():
-            ancestor = parents[ancestor]
-        if is_fork and ancestor == os.getpid():
-            yield process
-
-
-def killed_now_and_then(spark: SparkSession, case: Case, folder: Path, kills: int, random: Random) -> int:
-    """Run to the end while workers are killed, starting again from the checkpoint; how many were killed."""
-    killed: list[int] = []
-    while True:
-        query = start(spark, case, folder)
-        stop = threading.Event()
-
-        def kill(stop: threading.Event = stop) -> None:
-            while len(killed) < kills and not stop.wait(random.uniform(0.1, 3.0)):
-                for worker in list(python_workers())[:1]:
-                    os.kill(worker, signal.SIGKILL)
-                    killed.append(worker)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        try:
-            query.awaitTermination()
-            return len(killed)
-        except PySparkException as error:
-            if translate(error) is not None:  # a dead worker is no mistake of the user
-                raise
-        finally:
-            stop.set()
-            killer.join()
-
-
-@pytest.mark.spark
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
-def test_killed_python_workers_lose_and_repeat_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    case = case_of(1)
-    assert killed_now_and_then(spark, case, tmp_path, 2, Random(1)) > 0
-    results_of(spark, case, tmp_path)
-
-
-@pytest.mark.spark
 @pytest.mark.soak
-def test_drivers_and_workers_killed_at_random_moments_lose_and_repeat_nothing(spark: SparkSession,
-                                                                              tmp_path: Path) -> None:
-    wanted = int(os.environ.get("PANEWISE_FAULTS", "20"))
-    drivers = workers = seed = 0
-    while drivers + workers < wanted:
-        case, folder = case_of(seed), tmp_path / str(seed)
+@needs_proc
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_processes_killed_at_random_moments_lose_and_repeat_nothing(where: str, spark: SparkSession, tmp_path: Path,
+                                                                    request: pytest.FixtureRequest) -> None:
+    """Half of the kills in local mode, half on a cluster; PANEWISE_FAULTS says how many there are at least."""
+    wanted = -(-int(os.environ.get("PANEWISE_FAULTS", "40")) // 2)
+    cluster = request.getfixturevalue("cluster") if where == "cluster" else None
+    kinds = cycle(("executor", "worker", "executor", "driver") if cluster is not None else ("driver", "worker"))
+    seed = int(os.environ.get("PANEWISE_SEED", "0"))
+    total: Counter[str] = Counter()
+    runs = 0
+    while total.total() < wanted:
+        folder = tmp_path / str(runs)
         folder.mkdir()
-        if seed % 4 == 3:
-            workers += killed_now_and_then(spark, case, folder, 3, Random(seed))
-        else:
-            ended = False
-            while not ended:
-                longest = 20.0 if drivers + workers < wanted else 0.0
-                code = f"import sys; sys.path.insert(0, {str(TESTS)!r}); from pathlib import Path; " \
-                       f"from spark.faulty_child import main; main(Path({str(folder)!r}), {seed}, {longest})"
-                status = subprocess.run([sys.executable, "-c", code], check=False, timeout=900).returncode
-                assert status in (0, -signal.SIGKILL)
-                ended, drivers = status == 0, drivers + (status != 0)
-        results_of(spark, case, folder)
-        seed += 1
-    print(f"{drivers} drivers and {workers} workers killed in {seed} runs: every sink equals the oracle")
+        sink = ("parquet", "panewise_parts")[runs % 2]
+        kills, restarts = killed_at_random(folder, seed + runs, cluster, kinds, min(4, wanted - total.total()), sink)
+        case = case_of(seed + runs)
+        results = results_of(spark, case, folder, sink)
+        if "PANEWISE_REPORT" in os.environ:
+            note(Path(os.environ["PANEWISE_REPORT"]), where=where, query=case.query, sink=sink, kills=dict(kills),
+                 restarts=restarts, results=results)
+        total += kills
+        runs += 1
+    print(f"{where}: {dict(total)} killed in {runs} runs: every sink equals the definition")
 
 
 @pytest.mark.spark
