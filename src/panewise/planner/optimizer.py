@@ -104,7 +104,7 @@ def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, styl
         if message is not None:
             refused.append(Refused(rewritten.plan, rewritten.by, message))
             continue
-        found.append(candidate(rewritten, known, style))
+        found.append(candidate(rewritten, statistics, style))
     if not found:
         raise PlanError(refused[0].message)
     if statistics is None:  # nothing is known that could tell candidates apart: the last is the simplest
@@ -121,12 +121,13 @@ def as_written(found: Optimized) -> Candidate:
     return next((c for c in found.candidates if not c.by), found.chosen)
 
 
-def candidate(rewritten: Rewritten, statistics: RelationStatistics, style: Style = "upa") -> Candidate:
-    """A plan with its labels, structures and cost."""
+def candidate(rewritten: Rewritten, statistics: RelationStatistics | None, style: Style = "upa") -> Candidate:
+    """A plan with its labels, structures and cost; without statistics structures are chosen by rule."""
     labels = label(rewritten.plan)
-    flows = Flows(rewritten.plan, statistics, labels)
-    structures = choose_structures(rewritten.plan, style=style, labels=labels, flows=flows)
-    cost = plan_cost(rewritten.plan, statistics, style=style, labels=labels, flows=flows, structures=structures)
+    flows = Flows(rewritten.plan, statistics or NOTHING_KNOWN, labels)
+    structures = choose_structures(rewritten.plan, style=style, labels=labels,
+                                   flows=None if statistics is None else flows)
+    cost = plan_cost(rewritten.plan, style=style, labels=labels, flows=flows, structures=structures)
     strict = sum(labels[node].pattern is UpdatePattern.STR for _, node in walk(rewritten.plan)
                  if not isinstance(node, n.Table))
     output = labels.at(result_path(rewritten.plan))

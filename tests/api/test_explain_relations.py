@@ -1,0 +1,56 @@
+"""Explain of relational queries: what is kept, and with statistics the plans there are and why one won."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import panewise as pw
+from panewise.cli.main import main
+from panewise.core.errors import PlanError
+
+QUERY = ("SELECT * FROM S1 [RANGE 1 min], S2 [RANGE 1 min] WHERE S1.a = S2.a AND NOT EXISTS "
+         "(SELECT * FROM S3 [RANGE 1 min] WHERE S3.a = S1.a)")
+MANY = {"S1.rows_per_second": 100, "S2.rows_per_second": 100, "S1.a": 50, "S2.a": 50, "S3.a": 50}
+
+
+def test_without_statistics_every_edge_says_how_it_is_kept_and_no_plan_is_compared():
+    text = pw.explain(QUERY)
+    assert "kept as   queue (rows leave in the order they came)" in text
+    assert "kept as   calendar queue, days by expiry (rows leave at known moments in any order)" in text
+    assert "result    hash by row identity, negatives: all (how many leave early is not known)" in text
+    assert "plans:" not in text
+
+
+def test_with_statistics_candidates_are_listed_with_label_and_cost_and_the_winner_is_shown():
+    text = pw.explain(QUERY, stats=MANY)
+    written, candidates, chosen = text.split("\n\n")
+    assert written.startswith("STR ── AntiJoin")
+    assert candidates.splitlines()[2].endswith("(S1[] ▷ S3[]) ⋈ S2[]  negation above join")
+    assert candidates.splitlines()[-1].startswith("chosen: ")
+    assert chosen.startswith("STR ── Join")
+    assert "kept as" in chosen
+
+
+def test_the_command_line_takes_statistics_by_input(capsys: pytest.CaptureFixture[str]):
+    stats = ",".join(f"{name}={value}" for name, value in MANY.items())
+    assert main(["explain", QUERY, "--stats", stats]) == 0
+    assert "negation above join" in capsys.readouterr().out
+
+
+def test_statistics_of_a_relational_plan_are_measured_on_its_files(tmp_path: Path,
+                                                                   capsys: pytest.CaptureFixture[str]):
+    for name, values in (("S1", 3), ("S2", 3), ("S3", 3)):
+        lines = [f"{second},{second % values}" for second in range(200)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["ts,a", *lines]) + "\n", encoding="utf-8")
+    streams = [part for name in ("S1", "S2", "S3") for part in ("--stream", f"{name}={tmp_path / name}.csv")]
+    assert main(["explain", QUERY.replace("1 min", "60"), *streams, "--stats", "measure"]) == 0
+    shown = capsys.readouterr().out
+    assert "measured statistics" in shown
+    assert "chosen: " in shown
+
+
+def test_a_statistic_of_nothing_is_refused():
+    with pytest.raises(PlanError, match="above zero"):
+        pw.explain(QUERY, stats={"S1.a": 0})
