@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -23,6 +23,7 @@ from conformance.runners import write_case
 from panewise.aggregates.registry import resolve
 from panewise.engines.spark.calls import argument_columns
 from panewise.engines.spark.fragment import END, ORDINAL, START, Fragment
+from panewise.engines.spark.host_step import corrected
 from panewise.engines.spark.lineage import origins
 from panewise.engines.spark.partial_stage import RAW, PartialStage
 from panewise.engines.spark.row_batch import shared_columns
@@ -32,7 +33,8 @@ from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
 from panewise.engines.spark.sharding import SHARD, shard_labels
 from panewise.engines.spark.sources import Place, StreamOptions, Walker
-from panewise.engines.spark.wire import CONTROL, POSITION, ROW_BOUND
+from panewise.engines.spark.wire import CHANGE_COLUMN, CONTROL, POSITION, ROW_BOUND
+from panewise.kernels.emission import Emission
 from panewise.kernels.partials import BoundAggregate, bind
 from panewise.kernels.state_file import table_from_bytes
 from panewise.plan.nodes import Project, WindowAggregate
@@ -139,15 +141,17 @@ class Operator:
 
 
 def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_batch: int, shards: int,
-                        buckets: int, stamped: bool = True) -> Outcome:
+                        buckets: int, stamped: bool = True, emit: str = "final") -> Outcome:
     """The case from its file to its results; ``random`` decides in which order tasks are heard.
 
-    Without ``stamped`` rows do not carry the bound in force at their arrival, as in any other DataFrame.
+    With ``emit`` results may be early; each then has its ``change``. Without ``stamped`` rows do not carry the bound in
+    force at their arrival, as in any other DataFrame.
     """
     path = write_case(case, folder)["s"]
     stored = base64.b64encode(case.schema("s").serialize().to_pybytes()).decode()
     options = StreamOptions(str(path), "ts", case.progress, True, rows_per_batch, stored=stored)
     walker, operator = Walker(options), Operator(case, shards, buckets, stamped)
+    config = replace(operator.config, emission=Emission.parse(emit, operator.fragment.clause.ordinal))
     states: dict[int, str | None] = dict.fromkeys(operator.labels)
     stores = {label: Chunks() for label in operator.labels}
     place, late, rows, late_rows = Place(), 0, [], []
@@ -165,11 +169,16 @@ def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_ba
             mine = [m for m in messages if m["shard"] == label]
             if not mine:  # Spark does not call a shard without messages
                 continue
-            shard = operator.config.shard(stores[label], states[label])
+            shard = config.shard(stores[label], states[label])
             before = shard.late
             news = [json.loads(m["control"]) for m in mine if m["control"]]
             results = shard.step([table_from_bytes(m["payload"]) for m in mine if m["payload"]], news)
-            rows += operator.shown(results)
+            if config.emission.early:
+                results = corrected(config, shard, stores[label], results)
+                changes = results.column(CHANGE_COLUMN).to_pylist()
+                rows += [{**row, "change": c} for row, c in zip(operator.shown(results), changes, strict=True)]
+            else:
+                rows += operator.shown(results)
             late += shard.late - before
             late_rows += [text for said in news for text in said.get("late_rows", [])] + shard.late_texts
             states[label] = shard.saved()

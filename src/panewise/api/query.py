@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from panewise.api.columns import Columns, parse_columns
 from panewise.api.explaining import analyze_streams, explain_streams
 from panewise.api.inputs import LocalStream, is_dataframe, local_stream
-from panewise.api.local import check_final, run_local
+from panewise.api.local import run_local
 from panewise.core.errors import PlanError
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import RunningQuery, open_plan
@@ -39,8 +39,7 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     [('a', 2), ('b', 1)]
     """
     if any(is_dataframe(stream) for stream in streams.values()):
-        check_final(emit, "spark")
-        return _on_spark(text, engine, params, late, progress, time, streams)
+        return _on_spark(text, engine, params, late, progress, time, emit, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
     return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit,
@@ -139,7 +138,7 @@ def _explain_spark(plan: Node, frames: Mapping[str, Any]) -> str:
 
 
 def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
-              progress: str | Mapping[str, str], time: str | None, streams: Mapping[str, Any]) -> Any:
+              progress: str | Mapping[str, str], time: str | None, emit: str, streams: Mapping[str, Any]) -> Any:
     check_spark(engine)
     others = [name for name, stream in streams.items() if not is_dataframe(stream)]
     if others:
@@ -147,4 +146,4 @@ def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None
     from panewise.engines.spark import run, source_schema
 
     plan = plan_of(text, {name: source_schema(df, time=time) for name, df in streams.items()}, params)
-    return run(plan, streams, late=late, progress=progress)
+    return run(plan, streams, late=late, progress=progress, emit=emit)

@@ -13,7 +13,6 @@ import pyarrow as pa
 from panewise.core.errors import CheckpointError, PlanError, SchemaError
 from panewise.engines.embedded.aggregate import WindowStage
 from panewise.engines.embedded.clockwork import Clockwork, set_idle
-from panewise.engines.embedded.emission import CHANGE, Emission, Emitter
 from panewise.engines.embedded.events import WindowEvent, WindowLog
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
 from panewise.engines.embedded.late_output import LateOutput
@@ -21,6 +20,7 @@ from panewise.engines.embedded.operators import project, truth
 from panewise.engines.embedded.pipeline import Pipeline, compile_plan
 from panewise.engines.embedded.profile import Profile
 from panewise.engines.embedded.status import WINDOWS_LISTED, QueryStatus, build_status
+from panewise.kernels.emission import CHANGE, Emission, Emitter
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Project, Source
 from panewise.planner.capabilities import check

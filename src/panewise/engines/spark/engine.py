@@ -30,7 +30,7 @@ def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
 
 
 def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
-        progress: str | Mapping[str, str] = "source") -> DataFrame:
+        progress: str | Mapping[str, str] = "source", emit: str = "final") -> DataFrame:
     """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
 
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
@@ -41,6 +41,9 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         if policies != {"source"}:
             raise PlanError("a static DataFrame is complete and has no order of arrival, so a progress policy says "
                             "nothing: leave it out, or read the data as a stream")
+        if emit.strip().lower() != "final":
+            raise PlanError(f"emit={emit!r} shows results before they are final, and those of a static DataFrame are "
+                            "final at once: leave it out, or read the data as a stream")
         return run_batch(plan, inputs, late=late)
     silent = [name for name, frame in inputs.items() if CONTROL not in frame.columns
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
@@ -48,7 +51,7 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
                         "late rows can be, progress='late:10 s', or that they come in order, progress='ordered'; "
                         "progress={'name': policy, …} gives each stream its own")
-    return run_streaming(plan, inputs, late=late, progress=progress)
+    return run_streaming(plan, inputs, late=late, progress=progress, emit=emit)
 
 
 def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP) -> DataFrame:
@@ -62,19 +65,23 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
 
 
 def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
-                  progress: str | Mapping[str, str] = "source", shards: int | None = None) -> DataFrame:
+                  progress: str | Mapping[str, str] = "source", shards: int | None = None,
+                  emit: str = "final") -> DataFrame:
     """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
 
     ``progress`` is one policy, or one per stream name; a union promises what all its inputs promise.
     ``shards`` is how many stateful tasks share the work (default: Spark's shuffle partitions). The query keeps the
     number of shards it began with: a checkpoint fits no other.
+    ``emit`` asks for early results: ``"change"`` shows after every micro-batch what has changed in open windows,
+    ``"early:10 s"`` whenever promises have moved on so far. Results then are a log with a column ``change``: +1 for a
+    row that holds now, -1 for one shown before that does not any more; added up they are the final results.
     """
     check(plan, "spark")
     fragment = take_apart(plan, judged_alike(inputs, progress))
     if not fragment.below.isStreaming:
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
     return streaming(fragment, late=LatePolicy.parse(late), progress=progress,
-                     shards=shards or default_shards(fragment.below))
+                     shards=shards or default_shards(fragment.below), emit=emit)
 
 
 def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, str]) -> Mapping[str, DataFrame]:

@@ -32,7 +32,7 @@ from panewise.engines.spark.relation import (
     side_columns,
 )
 from panewise.engines.spark.types import arrow_type, spark_type
-from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
+from panewise.engines.spark.wire import CHANGE_COLUMN, CONTROL, LATE_COLUMN, ROW_BOUND
 from panewise.plan.nodes import AggregateCall, Filter, Node, Project, WindowAggregate, WindowClause
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.predicate import PredicateWindow
@@ -192,7 +192,7 @@ class Fragment:
             window = F.struct(self._value(start).alias("start"), self._value(end).alias("end"))
         keys = [quoted(i).alias(k.name) for i, k in zip(self.keys, self.node.keys, strict=True)]
         return rows.select(*keys, window.alias(self.node.window_column),
-                           *(results[a.name].alias(a.name) for a in self.aggregates), *_late(rows))
+                           *(results[a.name].alias(a.name) for a in self.aggregates), *_beside(rows))
 
     def finished(self, results: DataFrame) -> DataFrame:
         """The results with the projections and filters above the aggregate."""
@@ -204,7 +204,7 @@ class Fragment:
             elif isinstance(node, Project):
                 require(results, {c for item in node.items for c in item.scalar.columns})
                 items = [scalar_column(i.scalar).alias(i.name) for i in node.items]
-                results = results.select(*items, *_late(results))
+                results = results.select(*items, *_beside(results))
         return results
 
     def _value(self, ordinal: Column) -> Column:
@@ -222,6 +222,11 @@ class Fragment:
 def _late(rows: DataFrame) -> list[Column]:
     """The column of late rows beside the results, where there is one."""
     return [quoted(LATE_COLUMN)] if LATE_COLUMN in rows.columns else []
+
+
+def _beside(rows: DataFrame) -> list[Column]:
+    """The columns beside the results: late rows, changes."""
+    return [quoted(c) for c in (CHANGE_COLUMN, LATE_COLUMN) if c in rows.columns]
 
 
 def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:

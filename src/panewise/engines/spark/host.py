@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 _Packer: Any = CloudPickleSerializer
 """As Spark packs functions for its workers: aggregates of a user's notebook travel along."""
-RESULT_DDL = "payload binary, late_rows bigint"
+RESULT_DDL = "payload binary, late_rows bigint, open_from bigint, open_until bigint"
 PROGRESS = -(1 << 63)
 """The entry of the state map that holds the bounds; chunks of panes and buckets have other numbers."""
+SHOWN = PROGRESS + 1
+"""The entry that holds the early results shown of open windows."""
 
 
 def hosted(messages: DataFrame, config: HostConfig) -> DataFrame:
@@ -58,8 +60,7 @@ class KernelHost(StatefulProcessor):
         results, after = step(self.config, self.store, before, list(rows))
         if after != before:
             self.store.put(PROGRESS, after.encode())
-        if results is not None:
-            yield results
+        yield results
 
     def close(self) -> None:
         """Nothing is held between micro-batches."""

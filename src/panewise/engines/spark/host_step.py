@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
+from panewise.engines.spark.host import SHOWN
 from panewise.engines.spark.partial_stage import control_of
 from panewise.engines.spark.shard import ChunkStore
-from panewise.engines.spark.wire import LATE_COLUMN
-from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.engines.spark.wire import CHANGE_COLUMN, LATE_COLUMN
+from panewise.kernels.emission import CHANGE, Emitter
+from panewise.kernels.state_file import decode_state, encode_state, table_bytes, table_from_bytes
 from panewise.progress.late import LatePolicy
 
 if TYPE_CHECKING:
     from panewise.engines.spark.host import HostConfig
+    from panewise.engines.spark.row_shard import RowShard
+    from panewise.engines.spark.shard import Shard
+
+SHOWN_VERSION = 1
 
 
 def step(config: HostConfig, store: ChunkStore, saved: str | None,
-         parts: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame | None, str]:
-    """One micro-batch of one shard: a row for Spark, if there is anything to say, and the progress to save."""
+         parts: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, str]:
+    """One micro-batch of one shard: a row for Spark, and the progress to save."""
     messages = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     if len(messages) > 1:
         messages = messages.sort_values("part", kind="stable")
@@ -29,10 +35,28 @@ def step(config: HostConfig, store: ChunkStore, saved: str | None,
     shard = config.shard(store, saved)
     late_before = shard.late
     results = shard.step(partials, news)
+    if config.emission.early:
+        results = corrected(config, shard, store, results)
     late_rows = [row for said in news for row in said.get("late_rows", [])] + shard.late_texts
-    payload, late = _payload(config, results, late_rows), shard.late - late_before
-    made = pd.DataFrame({"payload": [payload], "late_rows": [late]}) if payload is not None or late else None
-    return made, shard.saved()
+    first, end = shard.open_windows() or (None, None)
+    row = {"payload": [_payload(config, results, late_rows)], "late_rows": [shard.late - late_before],
+           "open_from": pd.array([first], "Int64"), "open_until": pd.array([end], "Int64")}
+    return pd.DataFrame(row), shard.saved()
+
+
+def corrected(config: HostConfig, shard: Shard | RowShard, store: ChunkStore, finals: pa.Table) -> pa.Table:
+    """The changes to what was shown before: early results, corrections, and what became final."""
+    emitter = Emitter(config.emission, shard)
+    saved = store.get(SHOWN)
+    if saved is not None:
+        header, tables = decode_state(saved, "shown", SHOWN_VERSION)
+        emitter.restore(header, tables["shown"])
+    made = emitter.after_item([finals])
+    header, shown = emitter.snapshot()
+    now = encode_state("shown", SHOWN_VERSION, header, {"shown": shown.combine_chunks()})
+    if now != saved:
+        store.put(SHOWN, now)
+    return made.rename_columns([CHANGE_COLUMN if n == CHANGE else n for n in made.column_names])
 
 
 def _payload(config: HostConfig, results: pa.Table, late_rows: list[str]) -> bytes | None:

@@ -23,9 +23,11 @@ from panewise.engines.spark.shard import ChunkStore
 from panewise.engines.spark.shard_progress import ShardProgress
 from panewise.engines.spark.wire import POSITION
 from panewise.kernels.base import WindowKernel
+from panewise.kernels.emission import FINAL, Emission
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
+from panewise.windows.session import SessionWindow
 
 KIND = "row-shard"
 BUCKET = "__pw_bucket"
@@ -42,6 +44,13 @@ class RowShardConfig:
     delays: tuple[tuple[str, int], ...]
     attribute: str
     kind: OrdinalKind
+    emission: Emission = FINAL
+    """When results leave."""
+
+    @property
+    def shared_windows(self) -> bool:
+        """Whether all groups have the same windows."""
+        return not self.kernel.partition and not isinstance(self.kernel.spec, SessionWindow)
 
     @property
     def late(self) -> LatePolicy:
@@ -62,7 +71,8 @@ class RowShardConfig:
         return {"window": f"{self.kernel.spec.kind}: {self.kernel.spec!r}", "shards": str(self.shards),
                 "inputs": ", ".join(self.inputs),
                 "columns": ", ".join(f"{f.name} {f.type}" for f in self.kernel.groups),
-                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.kernel.aggregates)}
+                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.kernel.aggregates),
+                **self.emission.identity()}
 
 
 class RowShard(ShardProgress):
@@ -98,8 +108,30 @@ class RowShard(ShardProgress):
         for bucket in sorted(changed):
             self.store.put(bucket, kernels[bucket].snapshot())
             self.known.add(bucket)
+            self.open[str(bucket)] = kernels[bucket].counters()["open_windows"]
         tables = [self.config.kernel.results(table) for table in found if table.num_rows]
         return pa.concat_tables(tables) if tables else self.config.result_schema.empty_table()
+
+    @property
+    def keys(self) -> pa.Schema:
+        """The columns that tell groups apart in results."""
+        return pa.schema([self.config.kernel.groups.field(n) for n in self.config.kernel.shown])
+
+    @property
+    def nothing(self) -> pa.Table:
+        """No results."""
+        return self.config.result_schema.empty_table()
+
+    def peek(self) -> pa.Table:
+        """What open windows would give if nothing more came; reads all buckets."""
+        found = [self._loaded(bucket, self.bounds.linear).peek() for bucket in sorted(self.known)]
+        tables = [self.config.kernel.results(table) for table in found if table.num_rows]
+        return pa.concat_tables(tables) if tables else self.nothing
+
+    def open_windows(self) -> tuple[int, int] | None:
+        """How many windows are open, as a range: those of all buckets, or the most of one where they are the same."""
+        count = max if self.config.shared_windows else sum
+        return (0, count(self.open.values())) if self.open else None
 
     def _in_order(self, rows: list[pa.Table]) -> pa.Table | None:
         if not rows:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,13 @@ from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.partial_stage import COUNTS_FROM
 from panewise.engines.spark.shard_progress import ShardProgress
+from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.panes import PANE_ID, WINDOW_ID, explode, roll_up, window_range
 from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials, partial_schema
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
+from panewise.progress.punctuation import END as EVERYTHING
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 KIND = "pane-shard"
@@ -64,6 +66,10 @@ class ShardConfig:
     """Inputs whose bound is derived from their largest value, and how far it stays behind."""
     attribute: str
     kind: OrdinalKind
+    emission: Emission = FINAL
+    """When results leave."""
+    shared_windows: ClassVar[bool] = True
+    """Whether all groups have the same windows, so that their ids can be compared across shards."""
 
     @property
     def carried(self) -> tuple[BoundAggregate, ...]:
@@ -99,7 +105,8 @@ class ShardConfig:
         """What must be the same when a query goes on from a checkpoint."""
         return {"window": repr(self.scheme.window), "shards": str(self.shards), "inputs": ", ".join(self.inputs),
                 "columns": ", ".join(f"{f.name} {f.type}" for f in self.schema),
-                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates)}
+                "aggregates": ", ".join(f"{a.name} = {a.function!r}" for a in self.aggregates),
+                **self.emission.identity()}
 
 
 class Shard(ShardProgress):
@@ -121,6 +128,8 @@ class Shard(ShardProgress):
         new = pa.concat_tables(tables) if tables else self.config.schema.empty_table()
         if not self.config.stamped and new.num_rows:
             new = self._judge(new)
+        if new.num_rows:
+            self.top = max(self.top, int(new.column(PANE_ID).to_numpy().max()))
         before = copy.deepcopy(self.bounds)
         reach = self._promise(news)
         touched = set(np.unique(self._chunks_of(new)).tolist())
@@ -130,9 +139,39 @@ class Shard(ShardProgress):
             state = combine_partials(state, self.config.partial_keys, self.config.carried, id_name=PANE_ID)
         results = self.config.result_schema.empty_table()
         if reach is not None and state.num_rows:
-            results, state = self._close(state, before)
+            results, state = self._close(state, before, self.bounds)
         self._save(state, touched, loaded.keys())
         return results
+
+    # -- looking
+
+    @property
+    def keys(self) -> pa.Schema:
+        """The columns that tell groups apart."""
+        return self.config.keys
+
+    @property
+    def nothing(self) -> pa.Table:
+        """No results."""
+        return self.config.result_schema.empty_table()
+
+    def peek(self) -> pa.Table:
+        """What open windows would give if nothing more came; reads all chunks."""
+        if not self.known:
+            return self.nothing
+        state = pa.concat_tables([self._load(c) for c in sorted(self.known)])
+        finished = copy.deepcopy(self.bounds)
+        finished.advance(EVERYTHING)
+        return self._close(state, self.bounds, finished)[0]
+
+    def open_windows(self) -> tuple[int, int] | None:
+        """The ids of open windows, from the oldest to behind the newest; a window between them may have no rows."""
+        if not self.known:
+            return None
+        panes = np.array([min(self.known) * self.config.panes_per_chunk, self.top])
+        first, end = self._windows(panes)
+        low = int(self._closed(np.array([self.bounds.linear]))[0])
+        return (max(int(first[0]), low), int(end[1])) if end[1] > low else None
 
     def _judge(self, new: pa.Table) -> pa.Table:
         """Without bounds on the rows, whole panes are judged by what was promised before this micro-batch."""
@@ -176,20 +215,20 @@ class Shard(ShardProgress):
         panes_below = limit * self.config.scheme.per_slide if abs(limit) < 1 << 60 else limit
         return {c for c in self.known if c * self.config.panes_per_chunk < panes_below}
 
-    def _close(self, state: pa.Table, before: BoundTable) -> tuple[pa.Table, pa.Table]:
+    def _close(self, state: pa.Table, before: BoundTable, after: BoundTable) -> tuple[pa.Table, pa.Table]:
         """The results of the windows that the new bounds complete, and the panes that open windows still need."""
         first, end = self._windows(state.column(PANE_ID).to_numpy())
         low = self._closed(self._bounds_of(before, state))
-        high = self._closed(self._bounds_of(self.bounds, state))
+        high = self._closed(self._bounds_of(after, state))
         counts_from = state.column(COUNTS_FROM).to_numpy()
         start = np.maximum(np.maximum(first, counts_from), low)
         due = start < np.minimum(end, high)
         regular = counts_from <= low  # the windows such a partial misses are closed already
-        results = self._results(state, due, regular, start, np.minimum(end, high), before)
+        results = self._results(state, due, regular, start, np.minimum(end, high), before, after)
         return results, state.filter(pa.array(end > high))
 
     def _results(self, state: pa.Table, due: npt.NDArray[np.bool_], regular: npt.NDArray[np.bool_], start: Ordinals,
-                 stop: Ordinals, before: BoundTable) -> pa.Table:
+                 stop: Ordinals, before: BoundTable, after: BoundTable) -> pa.Table:
         config, names, scheme = self.config, self.config.keys.names, self.config.scheme
         parts: list[pa.Table] = []
         whole = due & regular
@@ -201,10 +240,10 @@ class Shard(ShardProgress):
             rolled = roll_up(panes, names, config.aggregates, panes_per_window=scheme.per_window,
                              panes_per_slide=scheme.per_slide, first_wid=int(start[whole].min()),
                              end_wid=int(stop[whole].max()))
-            if self.bounds.groups or self.bounds.selections or before.groups or before.selections:
+            if after.groups or after.selections or before.groups or before.selections:
                 wids = rolled.column(WINDOW_ID).to_numpy()
                 low = self._closed(self._bounds_of(before, rolled))
-                high = self._closed(self._bounds_of(self.bounds, rolled))
+                high = self._closed(self._bounds_of(after, rolled))
                 rolled = rolled.filter(pa.array((wids >= low) & (wids < high)))
             parts.append(rolled)
         single = due & ~regular

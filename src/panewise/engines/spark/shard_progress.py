@@ -29,6 +29,10 @@ class ShardProgress:
         self.late_texts: list[str] = []
         """Late rows of this step that the shard itself found, as JSON."""
         self.known: set[int] = set()
+        self.top = NO_BOUND
+        """The newest pane there has been."""
+        self.open: dict[str, int] = {}
+        """Open windows by chunk, where a chunk knows them."""
         if saved is not None:
             try:
                 self._restore(json.loads(saved))
@@ -66,7 +70,8 @@ class ShardProgress:
     def saved(self) -> str:
         """Bounds and counters as JSON."""
         return json.dumps({"kind": self.kind, "version": VERSION, "identity": self.identity,
-                           "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known)})
+                           "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known),
+                           "top": self.top, "open": self.open})
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         if state.get("kind") != self.kind or state.get("version") != VERSION:
@@ -79,3 +84,5 @@ class ShardProgress:
         self.meld.restore(state["progress"])
         self.late = int(state["late"])
         self.known = set(state["chunks"])
+        self.top = int(state.get("top", NO_BOUND))
+        self.open = dict(state.get("open", {}))

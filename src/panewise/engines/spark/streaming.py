@@ -10,6 +10,7 @@ no order inside a micro-batch: their rows are judged by what was promised before
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -38,37 +39,65 @@ from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
 from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
 from panewise.engines.spark.sharding import plain_zero, shard_labels, with_shard
-from panewise.engines.spark.wire import INPUT, LATE_COLUMN, POSITION, ROW_BOUND
+from panewise.engines.spark.wire import CHANGE_COLUMN, INPUT, LATE_COLUMN, POSITION, ROW_BOUND
+from panewise.kernels.emission import CHANGE, Emission
 from panewise.kernels.panes import WINDOW_ID
 from panewise.progress.late import LatePolicy
 
 Progress: TypeAlias = str | Mapping[str, str]
 """One policy for all streams, or one for each by its name."""
 LATE_METRIC = "panewise"
-"""The observed metric of a streaming query that holds ``late_rows``, the late rows of each micro-batch."""
+"""The observed metric of a streaming query: ``late_rows`` of each micro-batch, and ``open_windows`` after it."""
 BUCKETS = 8
 """Kernels per shard where windows are put together from rows; each is saved as one piece."""
 NEEDS_STAMPS = ("late rows as an output need rows that carry the bound in force at their arrival: read files with "
                 "panewise.engines.spark.sources.read_stream, or choose another late policy")
 
 
-def streaming(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) -> DataFrame:
-    """The results of a fragment over streaming DataFrames, each window once, when it is complete."""
+def streaming(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int,
+              emit: str = "final") -> DataFrame:
+    """The results of a fragment over streaming DataFrames: each window once, when it is complete, or early."""
+    emission = emitted(emit, fragment)
     config: ShardConfig | RowShardConfig
     stage: PartialStage | RowStage
     if fragment.paned:
         config, stage, rows = prepare(fragment, late=late, progress=progress, shards=shards)
     else:
         config, stage, rows = prepare_rows(fragment, late=late, progress=progress, shards=shards)
+    config = replace(config, emission=emission)
     messages = rows.mapInArrow(stage, MESSAGE_DDL)
     gathered = hosted(messages, config)
-    observed = gathered.observe(LATE_METRIC, F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"))
+    observed = gathered.observe(LATE_METRIC, *measured(config.shared_windows))
     schema = config.result_schema
+    if emission.early:
+        schema = schema.append(pa.field(CHANGE_COLUMN, pa.int64()))
     if late is LatePolicy.SIDE:
         schema = schema.append(pa.field(LATE_COLUMN, pa.string()))
     results = observed.mapInArrow(Unpack(schema), T.StructType([result_field(f.name, f.type) for f in schema]))
     found = {a.name: quoted(a.name) for a in fragment.aggregates}
-    return fragment.finished(fragment.windowed(results, quoted(WINDOW_ID), found))
+    finished = fragment.finished(fragment.windowed(results, quoted(WINDOW_ID), found))
+    if not emission.early:
+        return finished
+    if CHANGE in finished.columns:
+        raise PlanError(f"early results have a column {CHANGE!r}, and the query names one so: give it another name")
+    return finished.withColumnRenamed(CHANGE_COLUMN, CHANGE)
+
+
+def emitted(emit: str, fragment: Fragment) -> Emission:
+    """When results leave; the clock of a streaming query is its trigger."""
+    emission = Emission.parse(emit, fragment.clause.ordinal)
+    if emission.mode == "clock":
+        raise UnsupportedError(f"emit={emit!r}: on Spark the trigger is the clock. Use emit='change', which shows "
+                               "after every micro-batch what has changed, with .trigger(processingTime='5 seconds')")
+    return emission
+
+
+def measured(shared_windows: bool) -> list[Column]:
+    """What a micro-batch says of itself: late rows, and the windows open after it."""
+    opened, until = F.col("open_from"), F.col("open_until")
+    windows = F.max(until) - F.min(opened) if shared_windows else F.sum(until - opened)
+    return [F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"),
+            F.when(F.count(F.lit(1)) > 0, F.coalesce(windows, F.lit(0))).alias("open_windows")]
 
 
 def prepare(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) \

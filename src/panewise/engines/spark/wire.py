@@ -26,3 +26,6 @@ END_TEXT = "{}"
 
 LATE_COLUMN = "__pw_late"
 """Beside the result columns when late rows are put out: the row as JSON, null on results."""
+
+CHANGE_COLUMN = "__pw_change"
+"""Beside the result columns of early results: +1 for a row that holds now, -1 for one that does not any more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,9 @@ import pyarrow as pa
 from panewise.core.errors import PlanError, QuantityError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import Quantity, parse_duration
-from panewise.kernels.base import WindowKernel
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.panes import WINDOW_ID
+from panewise.progress.bounds import BoundTable
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 CHANGE = "change"
@@ -56,11 +56,43 @@ class Emission:
             raise PlanError(f"emission policy {text!r}: the step must be positive")
         return cls(mode, every)
 
+    @property
+    def early(self) -> bool:
+        """Whether results may come before their window is complete, to be corrected."""
+        return self.mode != "final"
+
+    def identity(self) -> dict[str, str]:
+        """What a checkpoint must have in common with the query that goes on from it."""
+        return {"emit": f"{self.mode}:{self.every}" if self.every else self.mode} if self.early else {}
+
+
+FINAL = Emission()
+"""Each result once, when its window is complete."""
+
+
+class Peekable(Protocol):
+    """Open windows that can be looked at: a kernel, or a shard of one."""
+
+    @property
+    def keys(self) -> pa.Schema:
+        """The columns that tell groups apart."""
+
+    @property
+    def nothing(self) -> pa.Table:
+        """No results."""
+
+    @property
+    def bounds(self) -> BoundTable:
+        """What was promised."""
+
+    def peek(self) -> pa.Table:
+        """The results that open windows would have if nothing more came."""
+
 
 class Emitter:
     """What was shown of open windows, and the difference to what holds now."""
 
-    def __init__(self, policy: Emission, kernel: WindowKernel) -> None:
+    def __init__(self, policy: Emission, kernel: Peekable) -> None:
         self.policy, self.kernel = policy, kernel
         self.shown = kernel.nothing
         self.step = NO_BOUND
