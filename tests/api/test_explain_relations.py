@@ -33,6 +33,15 @@ def test_with_statistics_candidates_are_listed_with_label_and_cost_and_the_winne
     assert "kept as" in chosen
 
 
+def test_the_picture_shows_the_plan_that_won_and_what_it_keeps():
+    written, chosen = pw.explain(QUERY, format="svg"), pw.explain(QUERY, format="svg", stats=MANY)
+    for picture in (written, chosen):
+        assert "kept as: queue" in picture
+        assert "rows leave in the order" not in picture  # reasons are in the text
+    assert written.index("AntiJoin") < written.index(">Join<")
+    assert chosen.index(">Join<") < chosen.index("AntiJoin")
+
+
 def test_the_command_line_takes_statistics_by_input(capsys: pytest.CaptureFixture[str]):
     stats = ",".join(f"{name}={value}" for name, value in MANY.items())
     assert main(["explain", QUERY, "--stats", stats]) == 0

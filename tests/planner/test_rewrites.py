@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from panewise.plan import nodes as n
@@ -43,6 +45,23 @@ def test_every_step_from_a_random_plan_is_the_same_relation_at_every_instant(pla
     for step in steps(plan):
         assert step.plan.columns == plan.columns, step.by
         assert equal(plan, step.plan, items), step.by
+
+
+@settings(max_examples=25, deadline=None)
+@given(plans(3), timelines, st.sets(st.sampled_from("abc"), min_size=1))
+def test_so_is_every_step_where_windows_are_internal(plan: n.Node, items: Timeline, streams: set[str]):
+    plan = with_internal_windows(plan, streams)
+    assume(not list(problems(plan)))
+    for step in steps(plan):
+        assert equal(plan, step.plan, items), step.by
+
+
+def with_internal_windows(plan: n.Node, streams: set[str]) -> n.Node:
+    """The windows of these streams made internal."""
+    if isinstance(plan, n.Window):
+        internal = isinstance(plan.input, n.Source) and plan.input.name in streams
+        return replace(plan, clause=replace(plan.clause, internal=internal))
+    return plan.with_inputs(*(with_internal_windows(below, streams) for below in plan.inputs)) if plan.inputs else plan
 
 
 @settings(max_examples=15, deadline=None)

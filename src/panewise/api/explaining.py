@@ -39,9 +39,11 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     relations = relation_statistics(plan, streams, stats)
     given = None if relations is not None else statistics(plan, streams, stats)
     shown = explained(choices(plan, given, strategy=strategy))
-    if format != "text" or not is_relational(plan) or list(problems(plan)):
+    if not is_relational(plan) or list(problems(plan)):
         return explain_plan(plan, format, **shown)
     found = optimize(plan, relations)
+    if relations is not None and format != "text":  # a picture of the plan that won
+        return explain_plan(found.chosen.plan, format, notes=state_notes(found.chosen))
     if relations is None:
         shown["notes"] = {**state_notes(as_written(found), costs=False), **shown["notes"]}
         return explain_plan(plan, format, **shown)

@@ -13,6 +13,7 @@ from panewise.planner.labels import Labels, UpdatePattern, label
 from panewise.planner.picture import draw
 from panewise.planner.progress import ProgressMap, progress
 
+IN_PICTURE = frozenset({"kept as", "result", "runs"})
 Format = Literal["text", "svg", "html"]
 Strategies = Mapping[n.Node, str]
 Notes = Mapping[n.Node, Sequence[tuple[str, str]]]
@@ -23,7 +24,8 @@ def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | Non
     """The plan as a tree in text, as an SVG picture, or as an HTML page with both.
 
     Every node shows the label of its output edge before its name, as the edge leads up to its consumer. ``notes`` are
-    further lines below a node, such as estimates and what a run has measured; the picture has no room for them.
+    further lines below a node, such as estimates and what a run has measured; the picture has room only for what state
+    is kept.
 
     >>> from panewise.core.scalar import Scalar
     >>> from panewise.core.schema import SourceSchema
@@ -39,7 +41,8 @@ def explain(plan: n.Node, format: Format = "text", *, strategy: Strategies | Non
     strategy, notes = strategy or {}, notes or {}
     if format == "text":
         return "\n".join(_text(plan, labels, flows, strategy, notes))
-    picture = draw(plan, labels, lambda node: _details(node, flows, strategy, short=True))
+    picture = draw(plan, labels, lambda node: [*_details(node, flows, strategy, short=True),
+                                               *_kept(notes.get(node, ()))])
     if format == "svg":
         return picture
     if format == "html":
@@ -60,6 +63,11 @@ def _details(node: n.Node, flows: ProgressMap, strategy: Strategies, *, short: b
     if node in strategy:
         details.append(("strategy", strategy[node].partition(":")[0] if short else strategy[node]))
     return details
+
+
+def _kept(notes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What the picture shows of the notes: structures and algorithms, without their reasons."""
+    return [(key, value.partition(" (")[0].partition(":")[0]) for key, value in notes if key in IN_PICTURE]
 
 
 def _text(plan: n.Node, labels: Labels, flows: ProgressMap, strategy: Strategies, notes: Notes) -> Iterator[str]:

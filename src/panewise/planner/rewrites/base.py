@@ -38,3 +38,5 @@ class Rule:
     """The results are the same rows with the same times, not only equal values."""
     keeps_instants: bool = True
     """What moves a window is the same rows: whoever reports at every movement reports as often as before."""
+    with_internal: bool = False
+    """It also holds for internal windows, whose results stay: each result is the same row, made at the same instant."""

@@ -31,13 +31,15 @@ class Surroundings:
     """The time of every row."""
     movements: bool = False
     """The instants at which a window moves."""
+    internal: bool = False
+    """Results that stay after their rows have left, somewhere in the plan."""
 
     @classmethod
     def of(cls, plan: n.Node) -> Surroundings:
         """Those of the root: results with ``valid_from`` and ``expires_at`` show births."""
         internal = any((isinstance(node, n.Window) and node.clause.internal)
                        or (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
-        return cls(births=internal or form_of(plan) is Form.LIVES, movements=internal)
+        return cls(internal or form_of(plan) is Form.LIVES, internal, internal)
 
     def below(self, node: n.Node) -> Surroundings:
         """Those of a node's inputs."""
@@ -51,7 +53,8 @@ class Surroundings:
 
     def allow(self, rule: Rule) -> bool:
         """Whether a rule's results cannot be told from what they replace here."""
-        return (rule.keeps_births or not self.births) and (rule.keeps_instants or not self.movements)
+        return ((rule.keeps_births or not self.births) and (rule.keeps_instants or not self.movements)
+                and (rule.with_internal or not self.internal))
 
 
 def _at_birth(node: n.TableJoin) -> bool:

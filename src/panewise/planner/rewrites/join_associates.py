@@ -32,4 +32,5 @@ def apply(node: n.Node) -> list[n.Node]:
     return [n.Join(far, low_join, high) if far is a else n.Join(low_join, far, high)]
 
 
-RULE = Rule("join associates", "L6", "(S1 ⋈ S2) ⋈ S3 = S1 ⋈ (S2 ⋈ S3), windows only on base streams", apply, Role.LAW)
+RULE = Rule("join associates", "L6", "(S1 ⋈ S2) ⋈ S3 = S1 ⋈ (S2 ⋈ S3), windows only on base streams", apply, Role.LAW,
+            with_internal=True)

@@ -23,4 +23,4 @@ def apply(node: n.Node) -> list[n.Node]:
     return [reordered(replace(node, left=node.right, right=node.left), columns)]
 
 
-RULE = Rule("join commutes", "L5", "S1 ⋈ S2 = S2 ⋈ S1", apply, Role.LAW)
+RULE = Rule("join commutes", "L5", "S1 ⋈ S2 = S2 ⋈ S1", apply, Role.LAW, with_internal=True)

@@ -117,4 +117,4 @@ def _crossings(plan: n.Node) -> int:
     return sum(isinstance(node, n.Join) and node.predicate is None for node in plan.walk())
 
 
-RULE = Rule("join reorders", "L5, L6", "S1 ⋈ S2 ⋈ S3 in any order", apply, Role.EXPLORE)
+RULE = Rule("join reorders", "L5, L6", "S1 ⋈ S2 ⋈ S3 in any order", apply, Role.EXPLORE, with_internal=True)

@@ -37,4 +37,5 @@ def _narrowed(side: n.Node, needed: set[str]) -> n.Node:
     return side if columns is None or len(kept) == len(columns) or not kept else reordered(side, kept)
 
 
-RULE = Rule("projection below join", "L8", "π(S1 ⋈ S2) = π(π1(S1) ⋈ π2(S2)), join columns kept", apply, Role.NARROW)
+RULE = Rule("projection below join", "L8", "π(S1 ⋈ S2) = π(π1(S1) ⋈ π2(S2)), join columns kept", apply, Role.NARROW,
+            with_internal=True)

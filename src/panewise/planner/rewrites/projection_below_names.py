@@ -34,4 +34,5 @@ def _narrower(names: tuple[str, ...], own: tuple[str, ...]) -> bool:
     return len(names) < len(own)
 
 
-RULE = Rule("projection below names", "relational", "π(σ(R)) = σ(π(R)) if π keeps the columns of σ", apply, Role.NARROW)
+RULE = Rule("projection below names", "relational", "π(σ(R)) = σ(π(R)) if π keeps the columns of σ", apply, Role.NARROW,
+            with_internal=True)

@@ -23,4 +23,4 @@ def apply(node: n.Node) -> list[n.Node]:
     return [n.Union(tuple(parts))]
 
 
-RULE = Rule("projection below union", "L10", "π(S1 ∪ S2) = π(S1) ∪ π(S2)", apply, Role.NARROW)
+RULE = Rule("projection below union", "L10", "π(S1 ∪ S2) = π(S1) ∪ π(S2)", apply, Role.NARROW, with_internal=True)

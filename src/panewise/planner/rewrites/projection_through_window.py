@@ -35,4 +35,5 @@ def apply(node: n.Node) -> list[n.Node]:
     return [n.Window(replace(node, input=node.input.input), moved)]
 
 
-RULE = Rule("projection through window", "L1", "π(W(S)) = W(π(S)) if π keeps what W looks at", apply, Role.NARROW)
+RULE = Rule("projection through window", "L1", "π(W(S)) = W(π(S)) if π keeps what W looks at", apply, Role.NARROW,
+            with_internal=True)

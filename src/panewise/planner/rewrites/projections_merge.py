@@ -25,4 +25,4 @@ def apply(node: n.Node) -> list[n.Node]:
                       tuple(n.NamedScalar(i.name, substituted(i.scalar, below)) for i in node.items))]
 
 
-RULE = Rule("projections merge", "relational", "π(π(R)) = π(R)", apply, Role.SIMPLIFY)
+RULE = Rule("projections merge", "relational", "π(π(R)) = π(R)", apply, Role.SIMPLIFY, with_internal=True)

@@ -34,4 +34,4 @@ def apply(node: n.Node) -> list[n.Node]:
 
 
 RULE = Rule("selection below join", "L7", "σ(S1 ⋈ S2) = σ1(S1) ⋈ σ2(S2), each part where its columns are", apply,
-            Role.SIMPLIFY)
+            Role.SIMPLIFY, with_internal=True)

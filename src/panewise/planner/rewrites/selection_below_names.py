@@ -30,4 +30,5 @@ def apply(node: n.Node) -> list[n.Node]:
     return []
 
 
-RULE = Rule("selection below names", "relational", "σ(π(R)) = π(σ(R)), by the names below", apply, Role.SIMPLIFY)
+RULE = Rule("selection below names", "relational", "σ(π(R)) = π(σ(R)), by the names below", apply, Role.SIMPLIFY,
+            with_internal=True)

@@ -24,4 +24,4 @@ def apply(node: n.Node) -> list[n.Node]:
     return [n.Union(tuple(parts))]
 
 
-RULE = Rule("selection below union", "L10", "σ(S1 ∪ S2) = σ(S1) ∪ σ(S2)", apply, Role.SIMPLIFY)
+RULE = Rule("selection below union", "L10", "σ(S1 ∪ S2) = σ(S1) ∪ σ(S2)", apply, Role.SIMPLIFY, with_internal=True)

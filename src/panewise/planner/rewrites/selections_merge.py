@@ -17,4 +17,4 @@ def apply(node: n.Node) -> list[n.Node]:
     return []
 
 
-RULE = Rule("selections merge", "relational", "σ(σ(R)) = σ(R)", apply, Role.SIMPLIFY)
+RULE = Rule("selections merge", "relational", "σ(σ(R)) = σ(R)", apply, Role.SIMPLIFY, with_internal=True)

@@ -24,4 +24,4 @@ def apply(node: n.Node) -> list[n.Node]:
     return found
 
 
-RULE = Rule("union reorders", "L10", "∪ is commutative and associative", apply, Role.LAW)
+RULE = Rule("union reorders", "L10", "∪ is commutative and associative", apply, Role.LAW, with_internal=True)
