@@ -48,6 +48,13 @@ def test_the_command_line_takes_statistics_by_input(capsys: pytest.CaptureFixtur
     assert "negation above join" in capsys.readouterr().out
 
 
+def test_the_style_is_an_option_and_windows_by_rows_have_no_direct_one(capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", QUERY, "--style", "negative"]) == 0
+    assert "hash by row identity, negatives: all (style: every expiry is sent)" in capsys.readouterr().out
+    assert main(["explain", QUERY.replace("RANGE 1 min", "ROWS 10"), "--style", "direct"]) != 0
+    assert "use the style 'upa' or 'negative'" in " ".join(capsys.readouterr().err.split())
+
+
 def test_statistics_of_a_relational_plan_are_measured_on_its_files(tmp_path: Path,
                                                                    capsys: pytest.CaptureFixture[str]):
     for name, values in (("S1", 3), ("S2", 3), ("S3", 3)):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.planner.join_order import Stream, join_size
+from panewise.planner.labels import label
 from panewise.planner.relation_cost import (
     arrival_list,
     calendar_sorted,
@@ -23,6 +26,7 @@ from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
 from planner.plans import TIMED, counted, filtered, projected, source, table, window
+from planner.random_plans import plans
 
 HUNDRED = SlidingWindow.scoped(100)
 
@@ -120,6 +124,22 @@ def test_a_table_whose_updates_reach_back_costs_a_scan_for_each():
                               Scalar.parse("`S.a` = `t.a`")) for kind in (SourceKind.NRR, SourceKind.RELATION))
     known = declared_relations({"S": {"rows_per_unit": 10, "a": 50}, "T": {"rows": 50, "updates_per_unit": 2}})
     assert plan_cost(back, known).processing[()] == plan_cost(late, known).processing[()] + 2 * 1000
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans(), st.sampled_from(["upa", "negative", "direct"]))
+def test_every_plan_has_a_cost_in_every_style_that_can_run_it(plan: n.Node, style: str):
+    rows = any(isinstance(node, n.Window) and label(node).output.domain == "order" for node in plan.walk())
+    if style == "direct" and rows:
+        with pytest.raises(PlanError):
+            plan_cost(plan, KNOWN, style="direct")
+        return
+    cost = plan_cost(plan, KNOWN, style=style)  # type: ignore[arg-type]
+    every = [*cost.processing.values(), *cost.state.values(), cost.rows]
+    assert all(0 <= part < float("inf") for part in every)
+    for found in Flows(plan, KNOWN).values():
+        assert 0 <= found.early <= found.rate * (1 + 1e-9)
+        assert 0 <= found.premature <= 1
 
 
 def test_declared_statistics_are_checked():

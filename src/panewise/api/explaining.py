@@ -23,25 +23,27 @@ from panewise.planner.relation_sampling import measured_relations
 from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
 from panewise.planner.sampling import measured
 from panewise.planner.statistics import Statistics, parse_statistics
+from panewise.planner.structures import Style
 
 MEASURE = "measure"
 """Given as statistics: look at the first rows of the streams."""
 
 
 def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None, format: Format = "text", *,
-                    stats: Stats | str = None, strategy: str = "auto") -> str:
+                    stats: Stats | str = None, strategy: str = "auto", style: Style = "upa") -> str:
     """A plan with the strategies the embedded engine would take.
 
     Of a relational plan also what every operator keeps, and with statistics the plans there are, with label and cost.
     ``stats`` are what the user declares, as a mapping or as the text of the command line, or ``"measure"``. Names with
-    a dot, such as ``S.rows_per_second``, speak of the inputs of a relational plan.
+    a dot, such as ``S.rows_per_second``, speak of the inputs of a relational plan. ``style`` is how expiry travels
+    through such a plan: by update pattern, as negatives, or by searching lists.
     """
     relations = relation_statistics(plan, streams, stats)
     given = None if relations is not None else statistics(plan, streams, stats)
     shown = explained(choices(plan, given, strategy=strategy))
     if not is_relational(plan) or list(problems(plan)):
         return explain_plan(plan, format, **shown)
-    found = optimize(plan, relations)
+    found = optimize(plan, relations, style=style)
     if relations is not None and format != "text":  # a picture of the plan that won
         return explain_plan(found.chosen.plan, format, notes=state_notes(found.chosen))
     if relations is None:

@@ -13,6 +13,7 @@ from panewise.core.errors import PlanError, SourceError
 from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import unsupported
+from panewise.planner.structures import STYLES
 from panewise.progress.late import LatePolicy
 
 
@@ -26,9 +27,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
                         help="the column that orders a stream")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--stats", metavar="NAME=VALUE,...",
-                        help="what the streams are like, such as rows_per_second=5000,groups=1000, or 'measure' to "
-                        "look at the files: shows what each strategy would cost")
+                        help="what the streams are like, such as rows_per_second=5000,groups=1000, for joins and other "
+                        "relations by input, S.rows_per_second=100,S.column=50, or 'measure' to look at the files: "
+                        "shows what each strategy or plan would cost")
     parser.add_argument("--strategy", default="auto", metavar="KERNEL", help="how to run it, instead of the best way")
+    parser.add_argument("--style", choices=STYLES, default="upa",
+                        help="how expiry travels through a relational plan: by update pattern, as negatives, or by "
+                        "searching lists")
     parser.add_argument("--analyze", action="store_true",
                         help="run it on the embedded engine and show what happened: state, windows, late rows, time")
     parser.add_argument("--progress", default="source", metavar="POLICY", help="as for run, with --analyze")
@@ -49,7 +54,8 @@ def command(options: argparse.Namespace) -> int:
     if options.analyze:
         text = analyzed(plan, opened, options)
     else:
-        text = explain_streams(plan, opened, options.format, stats=options.stats, strategy=options.strategy)
+        text = explain_streams(plan, opened, options.format, stats=options.stats, strategy=options.strategy,
+                               style=options.style)
         if options.format == "text":
             text = f"{text}\n\n{engines(plan)}"
     if options.out:
