@@ -32,6 +32,8 @@ from panewise.planner.rewrites import (
 )
 from panewise.planner.rewrites.closure import steps
 from panewise.planner.rewrites.never import moved_above
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow
@@ -253,6 +255,15 @@ def test_below_rstream_no_selection_changes_which_instants_are_reported():
     assert len(Oracle(plan, items).results()) != len(Oracle(moved, items).results())
     assert not list(steps(plan, [selection_through_window.RULE]))
     assert list(steps(filtered, [selection_through_window.RULE]))
+
+
+def test_where_late_rows_are_shown_no_selection_hides_one():
+    plan = where(n.Window(A, FIVE), "x > 1")
+    (moved,) = selection_through_window.apply(plan)
+    items = [*timeline_of([(9, "p", 2)]), Arrival("a", Punctuation.below("ts", 9)), *timeline_of([(1, "p", 0)])]
+    assert [len(Oracle(found, items).late_rows()) for found in (plan, moved)] == [1, 0]
+    assert list(steps(plan))
+    assert not list(steps(plan, late_rows=True))
 
 
 def test_below_a_window_no_other_row_is_chosen_for_a_value():

@@ -88,16 +88,17 @@ def is_relational(plan: n.Node) -> bool:
 
 
 def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, style: Style = "upa",
-             limit: int = LIMIT) -> Optimized:
+             limit: int = LIMIT, late_rows: bool = False) -> Optimized:
     """The cheapest legal plan of a query.
 
-    An illegal query is refused, unless a rewriting of it is legal (a join with a table above a negation).
+    An illegal query is refused, unless a rewriting of it is legal (a join with a table above a negation). ``late_rows``
+    says that late rows are shown or are errors: then no selection goes below a window, where it would hide some.
     """
     known = statistics or NOTHING_KNOWN
     found: list[Candidate] = []
     refused: list[Refused] = []
     form = form_of(plan)
-    for rewritten in _rewritings(plan, known, limit, explore=statistics is not None):
+    for rewritten in _rewritings(plan, known, limit, late_rows, explore=statistics is not None):
         message = next((problem.message for problem in problems(rewritten.plan)), None)
         if message is None and form_of(rewritten.plan) is not form:
             message = f"its results would be shown as {form_of(rewritten.plan).value}, not as {form.value}"
@@ -134,14 +135,16 @@ def candidate(rewritten: Rewritten, statistics: RelationStatistics | None, style
     return Candidate(rewritten.plan, rewritten.by, output, strict, structures, cost)
 
 
-def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int, *, explore: bool) -> list[Rewritten]:
+def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int, late_rows: bool, *,
+                explore: bool) -> list[Rewritten]:
     if not explore:
-        first = simplified(plan)
+        first = simplified(plan, late_rows=late_rows)
         return [Rewritten(plan), *([first] if first.plan != plan else [])]
-    found = closure(plan, limit=limit)
+    found = closure(plan, limit=limit, late_rows=late_rows)
     seen = {rewritten.plan for rewritten in found}
     best = found[1] if len(found) > 1 else found[0]
-    for step in map(simplified, _by_heuristic(best.plan, statistics)):
+    for ordered in _by_heuristic(best.plan, statistics):
+        step = simplified(ordered, late_rows=late_rows)
         if step.plan not in seen:
             found.append(Rewritten(step.plan, (*best.by, "join order by heuristic", *step.by)))
     return found

@@ -35,11 +35,14 @@ class Surroundings:
     """Results that stay after their rows have left, somewhere in the plan."""
 
     @classmethod
-    def of(cls, plan: n.Node) -> Surroundings:
-        """Those of the root: results with ``valid_from`` and ``expires_at`` show births."""
+    def of(cls, plan: n.Node, *, late_rows: bool = False) -> Surroundings:
+        """Those of the root: results with ``valid_from`` and ``expires_at`` show births.
+
+        Where late rows are shown, every row that comes to a window is seen, also one that would be left out later.
+        """
         internal = any((isinstance(node, n.Window) and node.clause.internal)
                        or (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
-        return cls(internal or form_of(plan) is Form.LIVES, internal, internal)
+        return cls(internal or form_of(plan) is Form.LIVES, internal or late_rows, internal)
 
     def below(self, node: n.Node) -> Surroundings:
         """Those of a node's inputs."""
@@ -69,10 +72,10 @@ class Rewritten:
     by: tuple[str, ...] = ()
 
 
-def steps(plan: n.Node, rules: Iterable[Rule] = RULES) -> Iterator[Rewritten]:
+def steps(plan: n.Node, rules: Iterable[Rule] = RULES, *, late_rows: bool = False) -> Iterator[Rewritten]:
     """Every plan that one application of one rule, anywhere, leads to."""
     rules = tuple(rules)
-    for found, rule in _steps(plan, rules, Surroundings.of(plan)):
+    for found, rule in _steps(plan, rules, Surroundings.of(plan, late_rows=late_rows)):
         if found != plan and not moved_above(plan, found):
             yield Rewritten(found, (rule.name,))
 
@@ -87,12 +90,12 @@ def _steps(node: n.Node, rules: tuple[Rule, ...], around: Surroundings) -> Itera
             yield node.with_inputs(*(found if i == position else c for i, c in enumerate(node.inputs))), rule
 
 
-def simplified(plan: n.Node, role: Role = Role.SIMPLIFY) -> Rewritten:
+def simplified(plan: n.Node, role: Role = Role.SIMPLIFY, *, late_rows: bool = False) -> Rewritten:
     """The plan after every rule that is always better, until none applies."""
     rules = rules_of(role)
     by: list[str] = []
     for _ in range(ROUNDS):
-        step = next(steps(plan, rules), None)
+        step = next(steps(plan, rules, late_rows=late_rows), None)
         if step is None:
             break
         plan = step.plan
@@ -100,20 +103,20 @@ def simplified(plan: n.Node, role: Role = Role.SIMPLIFY) -> Rewritten:
     return Rewritten(plan, tuple(by))
 
 
-def closure(plan: n.Node, *, limit: int = LIMIT) -> list[Rewritten]:
+def closure(plan: n.Node, *, limit: int = LIMIT, late_rows: bool = False) -> list[Rewritten]:
     """The plan itself, simplified, and what the candidate rules lead to from there, each simplified; nearest first.
 
     Deterministic: plans are found breadth first, in the order of the rules.
     """
-    first = simplified(plan)
+    first = simplified(plan, late_rows=late_rows)
     found: dict[n.Node, Rewritten] = {plan: Rewritten(plan)}
     found.setdefault(first.plan, first)
     queue = [first]
     explore = rules_of(Role.EXPLORE)
     while queue and len(found) < limit:
         current = queue.pop(0)
-        for step in steps(current.plan, explore):
-            after = simplified(step.plan)
+        for step in steps(current.plan, explore, late_rows=late_rows):
+            after = simplified(step.plan, late_rows=late_rows)
             if after.plan in found or len(found) >= limit:
                 continue
             by = tuple(dict.fromkeys((*current.by, *step.by, *after.by)))
