@@ -6,6 +6,7 @@ pane store are addressed by *slots*, row × stride + group code, into flat views
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numba
@@ -14,6 +15,8 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Slots = npt.NDArray[np.uint32]
+"""Half the memory of int64, and an index that cannot be negative needs no look at its sign."""
 
 LOW = (1 << 32) - 1
 
@@ -92,7 +95,7 @@ def row_of_pane(pane: int, row_of: Ints, first_pane: int, free: Ints, counts: In
 
 @compiled
 def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired: bool, row_of: Ints, first_pane: int,
-          free: Ints, counts: Ints, stride: int, fresh: Ints, slots: Ints) -> int:
+          free: Ints, counts: Ints, stride: int, fresh: Ints, slots: Slots) -> int:
     """The slot of every row; a pane that has none yet gets a free row. Returns where it stopped for lack of room.
 
     Neighbouring values mostly share a pane, so the division is done only when a value leaves the last one.
@@ -111,18 +114,27 @@ def place(values: Ints, codes: Ints, base: int, length: int, slide: int, paired:
 
 
 @compiled
-def admit(values: Ints, bounds: Ints, floor: int, keys: Ints, direct: Ints, low: int, base: int, length: int,
-          slide: int, paired: bool, row_of: Ints, first_pane: int, free: Ints, counts: Ints, stride: int, fresh: Ints,
-          slots: Ints) -> bool:
+def admit(values: Ints, bounds: Ints, bound: int, delay: int, floor: int, keys: Ints, direct: Ints, low: int,
+          base: int, length: int, slide: int, paired: bool, row_of: Ints, first_pane: int, free: Ints, counts: Ints,
+          stride: int, fresh: Ints, slots: Slots) -> bool:
     """``any_below``, ``find_codes`` and ``place`` in one pass; False when a row needs more than that.
 
     That is a late row, a key not seen before or far from the others, or a pane without room. What was given to new
-    panes stays given; the rows are then taken the long way.
+    panes stays given; the rows are then taken the long way. The bound before each row is in ``bounds``, or when that
+    is empty ``bound`` follows the values with a ``delay``; with a negative delay it stays.
     """
-    start, end, row = 1, 0, -1
+    start, end, row = 1, 0, np.int64(-1)
+    given, follows, reach = len(bounds) > 0, delay >= 0, np.uint64(len(direct))
     for i in range(len(values)):
-        value, near = values[i], keys[i] - low
-        if value < bounds[i] or value < floor or near < 0 or near >= len(direct) or direct[near] < 0:
+        value, near = values[i], np.uint64(keys[i] - low)  # a key below the lowest is far above it then
+        if given:
+            bound = bounds[i]
+        if value < bound or value < floor or near >= reach:
+            return False
+        if follows:
+            bound = max(bound, value - delay)
+        code = direct[near]
+        if code < 0:
             return False
         distance = value - base
         if distance < start or distance >= end:
@@ -131,7 +143,8 @@ def admit(values: Ints, bounds: Ints, floor: int, keys: Ints, direct: Ints, low:
             if row < 0:
                 return False
             start, end = (distance, distance + 1) if paired else (pane * slide, pane * slide + slide)
-        slots[i] = row * stride + direct[near]
+            row *= stride
+        slots[i] = row + code
     return True
 
 
@@ -139,14 +152,14 @@ def admit(values: Ints, bounds: Ints, floor: int, keys: Ints, direct: Ints, low:
 
 
 @compiled
-def fold_count(count: Ints, slots: Ints) -> None:
+def fold_count(count: Ints, slots: Slots) -> None:
     """One more each."""
     for i in range(len(slots)):
         count[slots[i]] += 1
 
 
 @compiled
-def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Ints, values: Ints) -> None:
+def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Slots, values: Ints) -> None:
     """Halves of 32 bits, each of which sums two thousand million rows without overflow."""
     for i in range(len(slots)):
         at = slots[i]
@@ -156,7 +169,7 @@ def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Ints, values: Ints) 
 
 
 @compiled
-def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Ints, values: Floats) -> None:
+def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Slots, values: Floats) -> None:
     """The rounding error of every addition is kept in ``rest`` (Knuth)."""
     for i in range(len(slots)):
         at = slots[i]
@@ -170,7 +183,7 @@ def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Ints, values
 
 
 @compiled
-def fold_int_max(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) -> None:
+def fold_int_max(seen: Ints, best: Ints, slots: Slots, values: Ints, level: int) -> None:
     """The larger; ``seen`` says that there was a value."""
     for i in range(len(slots)):
         at = slots[i]
@@ -179,7 +192,7 @@ def fold_int_max(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) 
 
 
 @compiled
-def fold_int_min(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) -> None:
+def fold_int_min(seen: Ints, best: Ints, slots: Slots, values: Ints, level: int) -> None:
     """The smaller; ``seen`` says that there was a value."""
     for i in range(len(slots)):
         at = slots[i]
@@ -188,7 +201,7 @@ def fold_int_min(seen: Ints, best: Ints, slots: Ints, values: Ints, level: int) 
 
 
 @compiled
-def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
+def fold_float_max(seen: Ints, best: Floats, slots: Slots, values: Floats, level: int) -> None:
     """The larger; NaN is the largest of all, noted in ``seen`` as the other level.
 
     Without branches, which a new maximum would send the wrong way every few rows.
@@ -201,7 +214,7 @@ def fold_float_max(seen: Ints, best: Floats, slots: Ints, values: Floats, level:
 
 
 @compiled
-def fold_float_min(seen: Ints, best: Floats, slots: Ints, values: Floats, level: int) -> None:
+def fold_float_min(seen: Ints, best: Floats, slots: Slots, values: Floats, level: int) -> None:
     """The smaller; NaN is the largest of all, noted in ``seen`` as the other level.
 
     Without branches, which a new minimum would send the wrong way every few rows.
@@ -221,3 +234,19 @@ def clear_rows(ints: Any, floats: Any, int_initial: Ints, float_initial: Floats,
             ints[c, rows[j], :] = int_initial[c]
         for c in range(len(float_initial)):
             floats[c, rows[j], :] = float_initial[c]
+
+
+@cache
+def load() -> None:
+    """Load the loops that a stream may need after a while: it should not have to wait for them in its course.
+
+    Columns of Arrow batches cannot be written to, which makes them arguments of another type.
+    """
+    none, slots, ints, floats = np.empty(0, np.int64), np.empty(0, np.uint32), np.zeros((1, 1, 1), np.int64), np.zeros(
+        (1, 1, 1))
+    column = none.view()
+    column.flags.writeable = False
+    any_below(column, none, 0)
+    find_codes(column, none, 0, none, none, none, 0, none)
+    place(column, none, 0, 1, 1, False, none, 0, none, none, 1, none, slots)
+    clear_rows(ints, floats, none, np.empty(0, np.float64), none)

@@ -20,12 +20,15 @@ from panewise.aggregates.base import Codes
 from panewise.aggregates.compiled_form import ADDED, CompiledForm, StateColumn
 from panewise.core.ordinals import Ordinals
 from panewise.kernels import cells_numba, roll_up_numba
+from panewise.kernels.cells_numba import Slots
 from panewise.kernels.panes import panes_per_slide, panes_per_window
+from panewise.progress.generators import Bounds, Trailing
 from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.sliding import SlidingWindow
 
 Numbers = npt.NDArray[Any]
 """int64 or float64."""
+NOTHING = np.empty(0, np.int64)
 MERGES = {name: getattr(roll_up_numba, name.upper()) for name in ("sum", "min", "max", "pair", "rest")}
 FOLDS: dict[str, Callable[..., None]] = {
     "float sum": cells_numba.fold_float_sum, "int sum": cells_numba.fold_int_sum,
@@ -88,7 +91,10 @@ class DensePanes:
         self._row_of = np.empty(0, np.int64)
         self._free = np.arange(8)
         self._free_count = np.array([8, 0])
+        self._slots_room = np.empty(0, np.uint32)
+        self._output_room = self._output(0)
         self._allocate(8, 8)
+        cells_numba.load()
 
     # -- memory
 
@@ -98,8 +104,8 @@ class DensePanes:
         self._columns = [(self.floats if is_float else self.ints)[at].reshape(-1) for is_float, at in self.places]
         self._counts = self.ints[0].reshape(-1)
         self._running = np.zeros((len(self._int_initial), groups), np.int64)
-        self._back_ints = _filled((len(self._int_initial), groups), self._int_initial)
-        self._back_floats = _filled((len(self._float_initial), groups), self._float_initial)
+        self._back_ints = _filled((len(self._int_initial), 1, groups), self._int_initial)
+        self._back_floats = _filled((len(self._float_initial), 1, groups), self._float_initial)
 
     @property
     def nbytes(self) -> int:
@@ -142,21 +148,32 @@ class DensePanes:
         """Rows, all in windows that are open, into the cells of their panes."""
         self.fold_at(self._slots(values, codes), arguments)
 
-    def admitted(self, values: Ordinals, bounds: Ordinals, floor: int, keys: Codes, direct: Codes, low: int) \
-            -> Codes | None:
+    def admitted(self, values: Ordinals, bounds: Bounds | None, floor: int, keys: Codes, direct: Codes, low: int) \
+            -> Slots | None:
         """The slots of rows with integer keys, if none is late, new or out of reach: the usual case, in one pass."""
         spec = self.spec
-        slots = np.empty(len(values), np.int64)
+        slots = self._slots_for(len(values))
         fresh = np.empty(int(self._free_count[0]), np.int64)
+        given, bound, delay = NOTHING, NO_BOUND, -1
+        if isinstance(bounds, Trailing):
+            bound, delay = bounds.first, bounds.delay
+        elif bounds is not None:
+            given = bounds
         done = cells_numba.admit(
-            values, bounds, floor, keys, direct, low, spec.origin - spec.lag, spec.range, spec.slide, self.paired,
-            self._row_of, self._first_pane, self._free, self._free_count, self.groups, fresh, slots)
+            values, given, bound, delay, floor, keys, direct, low, spec.origin - spec.lag, spec.range, spec.slide,
+            self.paired, self._row_of, self._first_pane, self._free, self._free_count, self.groups, fresh, slots)
         if self._free_count[1]:
             self._note_new(fresh[: self._free_count[1]])
             self._free_count[1] = 0
         return slots if done else None
 
-    def fold_at(self, slots: Codes, arguments: Sequence[Sequence[pa.Array]]) -> None:
+    def _slots_for(self, rows: int) -> Slots:
+        """Room for slots, the same for every batch: new memory would have to come from the system each time."""
+        if rows > len(self._slots_room):
+            self._slots_room = np.empty(rows, np.uint32)
+        return self._slots_room[:rows]
+
+    def fold_at(self, slots: Slots, arguments: Sequence[Sequence[pa.Array]]) -> None:
         """Rows into the cells at these slots."""
         cells_numba.fold_count(self._counts, slots)
         at = 0
@@ -166,7 +183,7 @@ class DensePanes:
                 self._fold_one(form, self._columns[at:end], slots, columns)
             at = end
 
-    def _fold_one(self, form: CompiledForm, states: Sequence[Numbers], slots: Codes,
+    def _fold_one(self, form: CompiledForm, states: Sequence[Numbers], slots: Slots,
                   columns: Sequence[pa.Array]) -> None:
         array = columns[0]
         level = (form.level,) if form.level else ()
@@ -190,8 +207,8 @@ class DensePanes:
         column: Numbers = self._columns[number]
         return column
 
-    def _slots(self, values: Ordinals, codes: Codes) -> Codes:
-        slots = np.empty(len(values), np.int64)
+    def _slots(self, values: Ordinals, codes: Codes) -> Slots:
+        slots = self._slots_for(len(values))
         spec = self.spec
         base = spec.origin - spec.lag
         done = 0
@@ -205,12 +222,15 @@ class DensePanes:
                 self._free_count[1] = 0
             if done == len(values):
                 return slots
-            pane = cells_numba.pane_of(int(values[done]) - base, spec.range, spec.slide, self.paired)
+            pane = self._pane(int(values[done]) - base)
             if not self._first_pane <= pane < self._first_pane + len(self._row_of):
-                rest = cells_numba.pane_of(int(values[done:].min()) - base, spec.range, spec.slide, self.paired)
-                self._reach(min(pane, rest), pane)
+                self._reach(min(pane, self._pane(int(values[done:].min()) - base)), pane)
             else:
                 self._resize(2 * self.ints.shape[1], self.groups)
+
+    def _pane(self, distance: int) -> int:
+        pane: int = cells_numba.pane_of.py_func(distance, self.spec.range, self.spec.slide, self.paired)
+        return pane
 
     def _note_new(self, fresh: Ordinals) -> None:
         """Panes that got a row; they come after those that windows were already put together from."""
@@ -232,14 +252,19 @@ class DensePanes:
     # -- windows out
 
     def close(self, stop: int) -> Iterator[Found]:
-        """Windows below ``stop`` of all groups, ascending; what was put out for a group before is left out."""
+        """Windows below ``stop`` of all groups, ascending; what was put out for a group before is left out.
+
+        What is found lies in memory that the next ones are written to: it must be used, or copied, at once.
+        """
         if self.state[0] == NO_BOUND:
             # windows before the first pane may still get rows, unless they are closed now
             self.state[0] = min(int(self.panes[0]) // self.per_slide, stop) if len(self.panes) else stop
         groups = self.groups
         while self.state[0] < stop:
-            room = max(groups, min(RESULTS_AT_ONCE, groups * 64))
-            wids, numbers, ints, floats = self._output(room)
+            room = max(groups, min(RESULTS_AT_ONCE, groups * min(64, stop - int(self.state[0]))))
+            if room > len(self._output_room[0]):
+                self._output_room = self._output(room)
+            wids, numbers, ints, floats = self._output_room
             count = roll_up_numba.close_windows(
                 self.ints, self.floats, self._int_merges, self._float_merges, self._int_initial, self._float_initial,
                 self.panes, self.rows, self._running, self._back_ints, self._back_floats, self.state, self.per_window,

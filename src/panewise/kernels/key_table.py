@@ -1,13 +1,13 @@
 """Groups by number: every combination of key values has a small integer, given once and kept while it is in use.
 
-Integers, times and dates go through a compiled hash table; other values are looked up once per batch and distinct
-value. Null is a value of its own, NaN equals NaN and -0.0 equals 0.0, as GROUP BY has it in Spark SQL.
+Integers, times, dates and texts go through compiled hash tables; other values are looked up once per batch and
+distinct value. Null is a value of its own, NaN equals NaN and -0.0 equals 0.0, as GROUP BY has it in Spark SQL.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,15 @@ import pyarrow.compute as pc
 
 from panewise.aggregates.base import Codes
 from panewise.kernels.cells_numba import find_codes
+from panewise.kernels.text_codes import TextCodes
 
 ROOM = 1 << 12
 NEAR = 1 << 16
 """Keys this far above the smallest of the first batch are found without hashing."""
+TEXTS = pa.string(), pa.large_string(), pa.binary(), pa.large_binary()
+
+Near: TypeAlias = tuple[Codes, Codes, int]
+"""Integers, and the codes of integers by their distance from the third, the lowest; -1 where there is none."""
 
 
 class IntegerCodes:
@@ -81,6 +86,10 @@ class KeyColumn(ABC):
     def values(self, codes: Codes) -> pa.Array:
         """The values behind codes."""
 
+    def near(self, column: pa.Array) -> Near | None:
+        """What leads from a column to codes that are all known, by a look into one table; None where more is needed."""
+        return None
+
 
 class IntegerKeys(KeyColumn):
     """Values that are 64-bit integers underneath; null has a code of its own, the first one there."""
@@ -108,7 +117,7 @@ class IntegerKeys(KeyColumn):
         codes[valid] = self._around(found)
         return codes
 
-    def near(self, column: pa.Array) -> tuple[Codes, Codes, int] | None:
+    def near(self, column: pa.Array) -> Near | None:
         """The integers of a column and the table of codes by distance from the lowest; None where nulls are about."""
         if self._null >= 0 or column.null_count:
             return None
@@ -151,8 +160,57 @@ class IntegerKeys(KeyColumn):
         return integers.cast(self.type)
 
 
+class TextKeys(KeyColumn):
+    """Texts and bytes; null has a code of its own, the first one there."""
+
+    def __init__(self, data_type: pa.DataType) -> None:
+        super().__init__(data_type)
+        self._texts = TextCodes(data_type)
+        self._null = -1
+        self._same = np.arange(ROOM)
+
+    @property
+    def count(self) -> int:
+        """Texts, and null."""
+        return self._texts.count + (self._null >= 0)
+
+    def codes(self, column: pa.Array) -> Codes:
+        """By the hash table; nulls aside."""
+        if column.null_count == 0:
+            return self._around(self._texts.codes(column))
+        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        found = self._texts.codes(column.filter(pa.array(valid)))
+        if self._null < 0:
+            self._null = self._texts.count
+        codes = np.full(len(column), self._null, np.int64)
+        codes[valid] = self._around(found)
+        return codes
+
+    def near(self, column: pa.Array) -> Near | None:
+        """The codes themselves, which lead to themselves; None where nulls are about or a text is new."""
+        if self._null >= 0 or column.null_count:
+            return None
+        codes = self._texts.known_codes(column)
+        if codes is None:
+            return None
+        if self.count > len(self._same):
+            self._same = np.arange(2 * self.count)
+        return codes, self._same, 0
+
+    def _around(self, codes: Codes) -> Codes:
+        return codes if self._null < 0 else codes + (codes >= self._null)
+
+    def values(self, codes: Codes) -> pa.Array:
+        """Back to the column's type."""
+        if self._null < 0:
+            return self._texts.values(codes)
+        null = codes == self._null
+        known = pa.array(codes - (codes > self._null), mask=null)
+        return self._texts.values(known)
+
+
 class ValueKeys(KeyColumn):
-    """Any other value, such as text: looked up in a dictionary, once per distinct value of a batch."""
+    """Any other value: looked up in a dictionary, once per distinct value of a batch."""
 
     def __init__(self, data_type: pa.DataType) -> None:
         super().__init__(data_type)
@@ -229,10 +287,9 @@ class KeyTable:
             columns.append(self._columns[0].values(codes))
         return columns[::-1]
 
-    def near(self, keys: pa.Table) -> tuple[Codes, Codes, int] | None:
-        """For a single key of integers without nulls: the integers, and where ``admit`` finds their codes."""
-        column = self._columns[0] if len(self._columns) == 1 else None
-        return column.near(_flat(keys.column(0))) if isinstance(column, IntegerKeys) else None
+    def near(self, keys: pa.Table) -> Near | None:
+        """For a single key without nulls: the integers in which ``admit`` finds the codes of its rows."""
+        return self._columns[0].near(_flat(keys.column(0))) if len(self._columns) == 1 else None
 
     def table(self) -> pa.Table:
         """All groups."""
@@ -246,6 +303,8 @@ def key_column(data_type: pa.DataType) -> KeyColumn:
     timely = types.is_temporal(data_type) and not types.is_interval(data_type)
     if small or timely or types.is_boolean(data_type) or data_type in (pa.float32(), pa.float64()):
         return IntegerKeys(data_type)
+    if data_type in TEXTS:
+        return TextKeys(data_type)
     return ValueKeys(data_type)
 
 

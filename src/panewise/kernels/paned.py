@@ -21,6 +21,7 @@ from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.range_state import END, FIRST, RangeState
 from panewise.kernels.wid import WidKernel
+from panewise.progress.generators import Bounds, bound_array
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
@@ -60,7 +61,7 @@ class PanedKernel(WindowKernel):
     # -- rows in
 
     def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Ordinals | None = None) -> Mask:
+                bounds: Bounds | None = None) -> Mask:
         """Fold a batch into its panes."""
         self.rows += len(values)
         late = self._fold(values, keys, arguments, bounds)
@@ -68,14 +69,15 @@ class PanedKernel(WindowKernel):
             self._to_dense()
         return late
 
-    def _fold(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Ordinals | None) -> Mask:
-        if self._dense is None:
-            before = self._wid.late_rows
-            late = self._wid.process(values, keys, arguments, bounds=bounds)
-            self.late_rows += self._wid.late_rows - before
-            return late
+    def _fold(self, values: Ordinals, keys: pa.Table, arguments: Arguments, before: Bounds | None) -> Mask:
         late = np.zeros(len(values), np.bool_)
-        if self._fold_usual(values, keys, arguments, bounds):
+        if self._fold_usual(values, keys, arguments, before):
+            return late
+        bounds = None if before is None else bound_array(before)
+        if self._dense is None:
+            known = self._wid.late_rows
+            late = self._wid.process(values, keys, arguments, bounds=bounds)
+            self.late_rows += self._wid.late_rows - known
             return late
         rows = values, keys, arguments
         if self._some_late(values, keys, bounds) or self._window.range < self._window.slide:
@@ -88,14 +90,14 @@ class PanedKernel(WindowKernel):
         self.late_rows += int(np.count_nonzero(late))
         return late
 
-    def _fold_usual(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Ordinals | None) -> bool:
+    def _fold_usual(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Bounds | None) -> bool:
         """Rows in one pass where nothing is unusual about them; False when something is, and nothing was folded."""
-        if bounds is None or self.bounds.groups or self.bounds.selections or self._window.range < self._window.slide:
+        if self._dense is None or self.bounds.groups or self.bounds.selections or \
+                self._window.range < self._window.slide:
             return False
         found = self._numbers.near(keys)
         if found is None:
             return False
-        assert self._dense is not None
         slots = self._dense.admitted(values, bounds, self.bounds.linear, *found)
         if slots is None:
             return False
@@ -166,7 +168,7 @@ class PanedKernel(WindowKernel):
         return parts[0] if len(parts) == 1 else pa.concat_tables(parts) if parts else self.nothing
 
     def _table(self, found: Found) -> pa.Table:
-        columns = [pa.array(found.wids), *self._numbers.columns(found.groups)]
+        columns = [pa.array(found.wids.copy()), *self._numbers.columns(found.groups)]
         at = 0
         for aggregate, form in zip(self.aggregates, self._forms or (), strict=True):
             columns.append(finished(aggregate, form, found.states[at : at + len(form.columns)]))
@@ -304,15 +306,17 @@ def forms_of(aggregates: Sequence[BoundAggregate]) -> list[CompiledForm] | None:
 def finished(aggregate: BoundAggregate, form: CompiledForm, states: Sequence[Numbers]) -> pa.Array:
     """The results of states in arrays; what has neither nulls nor NaN, as most has, without a detour."""
     if form.fold in ("rows", "count"):
-        return pa.array(states[0])
+        return pa.array(states[0].copy())
     if form.fold == "float sum" and states[0].all():
         with np.errstate(over="ignore", invalid="ignore"):
             total = states[1] + states[2]
-            return pa.array(total / states[0] if isinstance(aggregate.function, Avg) else total)
+            if isinstance(aggregate.function, Avg):
+                total /= states[0]
+            return pa.array(total)
     if form.fold in ("float min", "float max") and (states[0] == form.level).all() and \
             aggregate.result_field.type == pa.float64():
-        return pa.array(states[1])
-    return aggregate.function.finish_all([pa.array(state) for state in states], aggregate.inputs)
+        return pa.array(states[1].copy())
+    return aggregate.function.finish_all([pa.array(state.copy()) for state in states], aggregate.inputs)
 
 
 def _decoded(column: pa.ChunkedArray, data_type: pa.DataType) -> pa.ChunkedArray:

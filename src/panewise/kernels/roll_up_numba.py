@@ -10,7 +10,7 @@ from panewise.kernels.cells_numba import Floats, Ints, compiled
 
 SUM, MIN, MAX, PAIR, REST = range(5)
 """How a state column merges."""
-
+LARGEST = np.finfo(np.float64).max
 
 
 @compiled
@@ -29,36 +29,51 @@ def merge_ints(merge: int, into: Ints, other: Ints) -> None:
 
 @compiled
 def merge_floats(merge: int, into: Floats, rest: Floats, other: Floats) -> None:
-    """The same for floats; the rounding error of sums goes to ``rest``."""
+    """The same for floats; the rounding error of sums goes to ``rest`` (Knuth). Extremes are never NaN here.
+
+    Without branches and on vectors that lie in one piece, so that four groups are merged at a time.
+    """
     if merge == PAIR:
         for g in range(len(into)):
             before, value = into[g], other[g]
             after = before + value
+            added = after - before
+            error = (before - (after - added)) + (value - added)
             into[g] = after
-            if np.isfinite(after):
-                if abs(before) >= abs(value):
-                    rest[g] += (before - after) + value
-                else:
-                    rest[g] += (value - after) + before
+            rest[g] += error if abs(after) <= LARGEST else 0.0
     elif merge == REST:
         for g in range(len(into)):
             into[g] += other[g]
     elif merge == MAX:
         for g in range(len(into)):
-            into[g] = max(into[g], other[g])
+            into[g] = other[g] if other[g] > into[g] else into[g]
     else:
         for g in range(len(into)):
-            into[g] = min(into[g], other[g])
+            into[g] = other[g] if other[g] < into[g] else into[g]
 
 
 @compiled
-def merge_row(int_merges: Ints, float_merges: Ints, int_into: Any, float_into: Any, ints: Any, floats: Any) -> None:
-    """All columns that cannot be taken away again; the others are kept by running totals."""
+def merge_row(int_merges: Ints, float_merges: Ints, int_into: Any, float_into: Any, to: int, ints: Any, floats: Any,
+              row: int) -> None:
+    """All columns of one row into another that cannot be taken away again; the others are kept by running totals."""
     for c in range(len(int_merges)):
         if int_merges[c] != SUM:
-            merge_ints(int_merges[c], int_into[c], ints[c])
+            merge_ints(int_merges[c], int_into[c, to], ints[c, row])
     for c in range(len(float_merges)):
-        merge_floats(float_merges[c], float_into[c], float_into[min(c + 1, len(float_merges) - 1)], floats[c])
+        merge_floats(float_merges[c], float_into[c, to], float_into[min(c + 1, len(float_merges) - 1), to],
+                     floats[c, row])
+
+
+@compiled
+def merge_cell(int_merges: Ints, float_merges: Ints, int_into: Any, float_into: Any, to: int, ints: Any, floats: Any,
+               row: int, group: int) -> None:
+    """The same for one group."""
+    for c in range(len(int_merges)):
+        if int_merges[c] != SUM:
+            merge_ints(int_merges[c], int_into[c, to : to + 1], ints[c, row, group : group + 1])
+    for c in range(len(float_merges)):
+        merge_floats(float_merges[c], float_into[c, to : to + 1],
+                     float_into[min(c + 1, len(float_merges) - 1), to : to + 1], floats[c, row, group : group + 1])
 
 
 @compiled
@@ -94,7 +109,7 @@ def close_windows(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, 
                 if int_merges[c] == SUM:
                     for g in range(groups):
                         running[c, g] += ints[c, row, g]
-            merge_row(int_merges, float_merges, back_ints, back_floats, ints[:, row], floats[:, row])
+            merge_row(int_merges, float_merges, back_ints, back_floats, 0, ints, floats, row)
             tail += 1
         while head < tail and panes[head] < start:
             row = rows[head]
@@ -105,19 +120,18 @@ def close_windows(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, 
             head += 1
         if head >= split and tail > head:  # the front is used up: the back becomes the front
             for j in range(tail - 2, head - 1, -1):
-                merge_row(int_merges, float_merges, ints[:, rows[j]], floats[:, rows[j]], ints[:, rows[j + 1]],
-                          floats[:, rows[j + 1]])
+                merge_row(int_merges, float_merges, ints, floats, rows[j], ints, floats, rows[j + 1])
             split = tail
             for c in range(len(int_merges)):
-                back_ints[c, :] = int_initial[c]
+                back_ints[c, 0, :] = int_initial[c]
             for c in range(len(float_merges)):
-                back_floats[c, :] = float_initial[c]
+                back_floats[c, 0, :] = float_initial[c]
         elif head == tail:
             split = tail
             for c in range(len(int_merges)):
-                back_ints[c, :] = int_initial[c]
+                back_ints[c, 0, :] = int_initial[c]
             for c in range(len(float_merges)):
-                back_floats[c, :] = float_initial[c]
+                back_floats[c, 0, :] = float_initial[c]
         if head < tail:
             begin = found
             for g in range(groups):
@@ -125,52 +139,57 @@ def close_windows(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, 
                     out_wid[found] = wid
                     out_group[found] = g
                     found += 1
-            front = rows[head]
-            emit(int_merges, float_merges, running, back_ints, back_floats, ints[:, front], floats[:, front],
-                 out_group[begin:found], out_ints[:, begin:found], out_floats[:, begin:found])
+            emit(int_merges, float_merges, running, back_ints, back_floats, ints, floats, rows[head], out_group, begin,
+                 found, out_ints, out_floats)
         wid += 1
     state[0], state[1], state[2], state[3] = wid, head, split, tail
     return found
 
 
 @compiled
-def emit(int_merges: Ints, float_merges: Ints, running: Any, back_ints: Any, back_floats: Any, front_ints: Any,
-         front_floats: Any, chosen: Ints, out_ints: Any, out_floats: Any) -> None:
-    """One window's states of the chosen groups: running totals, and front merged with back."""
-    for c in range(len(int_merges)):
-        merge = int_merges[c]
-        for i in range(len(chosen)):
-            g = chosen[i]
-            if merge == SUM:
-                out_ints[c, i] = running[c, g]
-            elif merge == MAX:
-                out_ints[c, i] = max(front_ints[c, g], back_ints[c, g])
+def emit(int_merges: Ints, float_merges: Ints, running: Any, back_ints: Any, back_floats: Any, ints: Any, floats: Any,
+         front: int, groups: Ints, begin: int, end: int, out_ints: Any, out_floats: Any) -> None:
+    """One window's states of the groups at [begin, end): running totals, and front merged with back."""
+    if begin == end:
+        return
+    first = groups[begin]
+    if groups[end - 1] - first == end - 1 - begin:  # one after the other, as most are: whole vectors
+        last = first + end - begin
+        for c in range(len(int_merges)):
+            out = out_ints[c, begin:end]
+            if int_merges[c] == SUM:
+                out[:] = running[c, first:last]
             else:
-                out_ints[c, i] = min(front_ints[c, g], back_ints[c, g])
-    for c in range(len(float_merges)):
-        merge = float_merges[c]
-        if merge == PAIR:
-            for i in range(len(chosen)):
-                g = chosen[i]
-                before, value = front_floats[c, g], back_floats[c, g]
-                after = before + value
-                out_floats[c, i] = after
-                error = 0.0
-                if np.isfinite(after):
-                    error = (before - after) + value if abs(before) >= abs(value) else (value - after) + before
-                out_floats[c + 1, i] = error
-        elif merge == REST:
-            for i in range(len(chosen)):
-                g = chosen[i]
-                out_floats[c, i] += front_floats[c, g] + back_floats[c, g]
-        elif merge == MAX:
-            for i in range(len(chosen)):
-                g = chosen[i]
-                out_floats[c, i] = max(front_floats[c, g], back_floats[c, g])
-        else:
-            for i in range(len(chosen)):
-                g = chosen[i]
-                out_floats[c, i] = min(front_floats[c, g], back_floats[c, g])
+                out[:] = ints[c, front, first:last]
+                merge_ints(int_merges[c], out, back_ints[c, 0, first:last])
+        for c in range(len(float_merges)):
+            out, before, after = out_floats[c, begin:end], floats[c, front, first:last], back_floats[c, 0, first:last]
+            if float_merges[c] == REST:  # begun by its sum, which comes before it
+                for i in range(len(out)):
+                    out[i] += before[i] + after[i]
+                continue
+            out[:] = before
+            rest = out_floats[min(c + 1, len(float_merges) - 1), begin:end]
+            if float_merges[c] == PAIR:
+                rest[:] = 0.0
+            merge_floats(float_merges[c], out, rest, after)
+        return
+    for i in range(begin, end):
+        g = groups[i]
+        for c in range(len(int_merges)):
+            out_ints[c, i] = running[c, g] if int_merges[c] == SUM else ints[c, front, g]
+            if int_merges[c] != SUM:
+                merge_ints(int_merges[c], out_ints[c, i : i + 1], back_ints[c, 0, g : g + 1])
+        for c in range(len(float_merges)):
+            if float_merges[c] == REST:
+                out_floats[c, i] += floats[c, front, g] + back_floats[c, 0, g]
+                continue
+            out_floats[c, i] = floats[c, front, g]
+            rest = min(c + 1, len(float_merges) - 1)
+            if float_merges[c] == PAIR:
+                out_floats[rest, i] = 0.0
+            merge_floats(float_merges[c], out_floats[c, i : i + 1], out_floats[rest, i : i + 1],
+                         back_floats[c, 0, g : g + 1])
 
 
 @compiled
@@ -216,8 +235,7 @@ def close_groups(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, i
             j = first
             while j < known and panes[j] < end:
                 row = rows[j]
-                merge_row(int_merges, float_merges, out_ints[:, found : found + 1], out_floats[:, found : found + 1],
-                          ints[:, row, g : g + 1], floats[:, row, g : g + 1])
+                merge_cell(int_merges, float_merges, out_ints, out_floats, found, ints, floats, row, g)
                 j = split if j < split else j + 1  # the first pane of the front stands for all of it
             if out_ints[0, found] > 0:
                 out_wid[found] = wid

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,40 @@ Extra = Mapping[str, Any]
 """Further columns a generator asks for by name in ``Generator.columns``, as Arrow arrays."""
 
 
+class Trailing:
+    """Bounds that follow the rows themselves: before each row, the largest value so far minus a delay.
+
+    Most rows are checked by a compiled loop that carries the bound along; the array is only made for who asks.
+    ``first`` is the bound before the first row; no value minus the delay wraps round.
+
+    >>> Trailing(np.array([100, 95, 120]), 80, 10).array.tolist()
+    [80, 90, 90]
+    """
+
+    def __init__(self, values: Ordinals, first: int, delay: int) -> None:
+        self.values, self.first, self.delay = values, first, delay
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def array(self) -> Ordinals:
+        """The bound before each row."""
+        bounds = np.empty(len(self.values), np.int64)
+        bounds[:1] = self.first
+        np.subtract(self.values[:-1], self.delay, out=bounds[1:])
+        return np.maximum.accumulate(bounds, out=bounds)
+
+
+Bounds = Ordinals | Trailing
+"""The bound before each row of a batch, in one of two forms."""
+
+
+def bound_array(bounds: Bounds) -> Ordinals:
+    """Bounds in the plain form."""
+    return bounds.array if isinstance(bounds, Trailing) else bounds
+
+
 @dataclass(frozen=True)
 class Observed:
     """What a generator makes of some rows: the bound in force before each of them, and the one after the last.
@@ -31,12 +66,17 @@ class Observed:
     where results are grouped by substream; elsewhere ``before`` does.
     """
 
-    before: Ordinals
+    bounds: Bounds
     after: int
     own: Ordinals | None = None
 
     def __len__(self) -> int:
-        return len(self.before)
+        return len(self.bounds)
+
+    @property
+    def before(self) -> Ordinals:
+        """The bounds as an array."""
+        return bound_array(self.bounds)
 
 
 class Generator(ABC):

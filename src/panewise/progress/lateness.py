@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from panewise.core.errors import CheckpointError, ProgressError, SchemaError
-from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
-from panewise.progress.generators import Extra, Generator, Observed, minus, shifted_maxima
+from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
+from panewise.progress.generators import Extra, Generator, Observed, Trailing, minus, shifted_maxima
 from panewise.progress.jumps import JumpGuard
 from panewise.progress.patterns import plain_column
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -32,6 +32,9 @@ class TimeLate(Generator):
         self.highest = NO_BOUND
 
     def _observe(self, values: Ordinals, extra: Extra) -> Observed:
+        if self.delay <= LIMIT and len(values) and np.minimum.reduce(values) > -LIMIT:  # nothing wraps round
+            first, self.highest = self._bound(), max(self.highest, int(np.maximum.reduce(values)))
+            return Observed(Trailing(values, first, self.delay), self.highest - self.delay)
         maxima = shifted_maxima(values, self.highest)
         self.highest = int(maxima[-1])
         # maxima ascend: when the first is far enough from the end of time, all are

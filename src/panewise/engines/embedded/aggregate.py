@@ -17,11 +17,13 @@ from panewise.engines.embedded.chunks import Chunk
 from panewise.kernels.base import WINDOW_END, WindowKernel
 from panewise.kernels.catalog import Request, make_kernel
 from panewise.kernels.empty_windows import EmptyWindows
+from panewise.kernels.paned import PanedKernel
 from panewise.kernels.panes import WINDOW_ID
 from panewise.kernels.partials import bind
 from panewise.plan.nodes import WID_COLUMN, WindowAggregate
 from panewise.planner.choices import Stats, statistics_for
 from panewise.planner.strategy import choose
+from panewise.progress.generators import Bounds, Trailing, bound_array
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.patterns import Pattern
 from panewise.progress.punctuation import Punctuation
@@ -46,7 +48,7 @@ class Prepared:
     values: Ordinals
     keys: pa.Table
     arguments: list[list[pa.Array]]
-    bounds: Ordinals | None
+    bounds: Bounds | None
 
 
 class WindowStage:
@@ -103,7 +105,7 @@ class WindowStage:
             if self.key_places else NO_KEYS
         arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
-        return Prepared(values, keys, arguments, chunk.bounds if guarded else None)
+        return Prepared(values, keys, arguments, chunk.guard if guarded else None)
 
     def evaluate(self, table: pa.Table) -> list[pa.Array]:
         """Keys and arguments, each as one array of the type it had when the query was bound."""
@@ -117,7 +119,11 @@ class WindowStage:
 
     def count(self, rows: Prepared) -> Mask:
         """Count rows; which of them are late."""
-        return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=rows.bounds)
+        bounds = rows.bounds
+        if isinstance(bounds, Trailing) and isinstance(self.kernel, PanedKernel):
+            return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=bounds)
+        known = None if bounds is None else bound_array(bounds)
+        return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=known)
 
     def _typed(self, column: pa.Array, expected: pa.DataType, scalar: Scalar) -> pa.Array:
         try:

@@ -4,28 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
+from panewise.progress.generators import Bounds, bound_array
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of one stream on their way up the plan."""
+    """Some rows of one stream on their way up the plan.
+
+    Positions of rows that came in one piece are ranges, and bounds may be known by a rule: few queries ever look at
+    them one by one, and those that do get arrays.
+    """
 
     table: pa.Table
     stream: str
-    rows: Ordinals
+    positions: Ordinals | range
     """1-based position of each row in its stream, for messages."""
-    arrivals: Ordinals
+    arrived: Ordinals | range
     """Position of each row among all rows of the query, for aggregates of the arrival order."""
-    bounds: Ordinals
+    guard: Bounds
     """The bound on the windowing attribute that was in force when each row arrived."""
     values: Ordinals | None = None
     """The windowing attribute, where it is a column of the source."""
+
+    @cached_property
+    def rows(self) -> Ordinals:
+        """1-based position of each row in its stream, as an array."""
+        return _array(self.positions)
+
+    @cached_property
+    def arrivals(self) -> Ordinals:
+        """Position of each row among all rows of the query, as an array."""
+        return _array(self.arrived)
+
+    @property
+    def bounds(self) -> Ordinals:
+        """The bound that was in force when each row arrived, as an array."""
+        return bound_array(self.guard)
 
     def with_table(self, table: pa.Table) -> Chunk:
         """The same rows showing other columns."""
@@ -57,3 +78,7 @@ class Chunk:
         values = [chunk.values for chunk in chunks if chunk.values is not None]
         known = np.concatenate(values) if len(values) == len(chunks) else None
         return cls(table, streams, rows, arrivals, bounds, known)
+
+
+def _array(numbers: Ordinals | range) -> Ordinals:
+    return np.arange(numbers.start, numbers.stop) if isinstance(numbers, range) else numbers

@@ -13,7 +13,7 @@ from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded.chunks import Chunk
 from panewise.progress.bounds import BoundTable
-from panewise.progress.generators import Generator
+from panewise.progress.generators import Bounds, Generator, Observed, Trailing
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 
@@ -40,22 +40,30 @@ class StreamInput:
         count = table.num_rows
         values, made = None, []
         if self.attribute is None:
-            bounds = np.full(count, NO_BOUND, np.int64)
+            bounds: Bounds = np.full(count, NO_BOUND, np.int64)
         else:
             values = self._ordinals(table, self.attribute)
             seen = self.generator.observe(values, {c: table.column(c) for c in self.generator.columns})
-            bounds = seen.before
-            if self.by_substream and seen.own is not None:
-                bounds = np.maximum(bounds, seen.own)
-            if self.bounds.groups or self.bounds.selections:
-                bounds = np.maximum(bounds, self.bounds.bounds_for(_by_name(table), count))
-            elif count and self.bounds.linear > bounds[0]:
-                bounds = np.maximum(bounds, self.bounds.linear)
+            bounds = self._in_force(table, values, seen)
             made = self._generated(seen.after)
         first = self.rows + 1
-        chunk = Chunk(table, self.name, np.arange(first, first + count), np.arange(arrived + 1, arrived + 1 + count),
-                      bounds, values)
+        chunk = Chunk(table, self.name, range(first, first + count), range(arrived + 1, arrived + 1 + count), bounds,
+                      values)
         return chunk, made
+
+    def _in_force(self, table: pa.Table, values: Ordinals, seen: Observed) -> Bounds:
+        """What the generator knows of each row, and what was promised beside it."""
+        promised, bounds = self.bounds, seen.bounds
+        one_by_one = promised.groups or promised.selections or (self.by_substream and seen.own is not None)
+        if isinstance(bounds, Trailing) and bounds.values is values and not one_by_one and \
+                promised.linear <= bounds.first:
+            return bounds
+        bounds = seen.before
+        if self.by_substream and seen.own is not None:
+            bounds = np.maximum(bounds, seen.own)
+        if promised.groups or promised.selections:
+            return np.maximum(bounds, promised.bounds_for(_by_name(table), len(values)))
+        return np.maximum(bounds, promised.linear) if len(values) and promised.linear > bounds[0] else bounds
 
     def _generated(self, bound: int) -> list[Punctuation]:
         assert self.attribute is not None
@@ -139,6 +147,7 @@ class StreamInput:
         if usual and column.null_count == 0 and len(column):  # without a copy
             array = column.chunk(0)
             values: Ordinals = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
+            values.flags.writeable = False  # whatever memory it is: compiled loops know two kinds of arrays
             if np.minimum.reduce(values) > -LIMIT and np.maximum.reduce(values) < LIMIT:
                 return values
         try:
