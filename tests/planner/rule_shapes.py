@@ -130,6 +130,13 @@ SHAPES: dict[str, Callable[[Draw], n.Node]] = {
         n.Distinct(shown(windowed(d), "v")), difference(d), n.Union((windowed(d), windowed(d, B))),
         n.AntiJoin(windowed(d), named(d, C), scalar("v = `c.v`")), pair(d),
     ])), "z"),
+    "column order above": lambda d: d(st.sampled_from([
+        n.Join(shown(named(d, A), "a.x", "a.ts", "a.v"), named(d, B), scalar("`a.v` = `b.v`")),
+        n.Join(named(d, B), shown(named(d, A), "a.x", "a.ts", "a.v"), scalar("`a.v` = `b.v`")),
+        existence(d, shown(named(d, A), "a.x", "a.ts", "a.v")),
+        n.AntiJoin(named(d, A), shown(named(d, C), "c.v", "c.x", "c.ts"), scalar("`a.v` = `c.v`")),
+        n.Distinct(shown(windowed(d), "x", "v", "ts")), counted(shown(windowed(d), "x", "v", "ts"), "v"),
+    ])),
     "negation above join": lambda d: d(st.sampled_from([
         n.Join(existence(d, named(d, A)), named(d, B), scalar("`a.v` = `b.v`")),
         n.Join(named(d, B), existence(d, named(d, A)), scalar("`a.v` = `b.v`")),

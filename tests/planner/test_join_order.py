@@ -43,6 +43,13 @@ def test_f10_join_sizes_of_table_5_3():
     assert {name: join_size(TABLE_3, order(name)) for name in sizes} == sizes
 
 
+def test_e12_the_third_window_counts_with_its_own_rows():
+    one, two, three = TABLE_3[:3]
+    pairs = one.rows * two.rows / max(one.values, two.values)
+    printed = pairs * two.rows / max(min(one.values, two.values), three.values)  # the second window once more
+    assert join_size(TABLE_3, [0, 1, 2]) == 800 != printed
+
+
 def test_f10_cost_of_each_arrival_and_of_the_order_of_table_5_3():
     first = order("1 2 3 4")
     assert [arrival_cost(TABLE_3, first, k) for k in range(4)] == [3800, 3800, 2400, 6000]

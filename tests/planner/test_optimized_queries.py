@@ -10,6 +10,7 @@ import pytest
 from panewise.engines.oracle import Oracle
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.plan import nodes as n
+from panewise.planner.capabilities import supports
 from panewise.planner.legality import problems
 from panewise.planner.optimizer import optimize
 from panewise.planner.relation_statistics import InputStatistics, RelationStatistics
@@ -48,3 +49,5 @@ def test_the_optimized_plan_gives_the_same_results(name: str) -> None:
         oracle = Oracle(found.plan, items, tables=tables)
         assert oracle.columns == expected.columns
         assert sorted_rows(oracle.results()) == sorted_rows(expected.results()), found.chosen.by
+        for engine in ("embedded", "spark"):  # what an engine runs as written it also runs optimized
+            assert supports(found.plan, engine) or not supports(plan, engine)

@@ -6,8 +6,8 @@ query as written among equals. The same question always has the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
@@ -98,14 +98,24 @@ def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, styl
     found: list[Candidate] = []
     refused: list[Refused] = []
     form = form_of(plan)
-    for rewritten in _rewritings(plan, known, limit, late_rows, explore=statistics is not None):
+    estimated: dict[n.Node, Candidate] = {}
+
+    def costed(rewritten: Rewritten) -> Candidate:
+        if rewritten.plan not in estimated:
+            estimated[rewritten.plan] = candidate(rewritten, statistics, style)
+        return replace(estimated[rewritten.plan], by=rewritten.by)
+
+    def cost(rewritten: n.Node) -> float:
+        return costed(Rewritten(rewritten)).cost.total
+
+    for rewritten in _rewritings(plan, known, limit, late_rows, None if statistics is None else cost):
         message = next((problem.message for problem in problems(rewritten.plan)), None)
         if message is None and form_of(rewritten.plan) is not form:
             message = f"its results would be shown as {form_of(rewritten.plan).value}, not as {form.value}"
         if message is not None:
             refused.append(Refused(rewritten.plan, rewritten.by, message))
             continue
-        found.append(candidate(rewritten, statistics, style))
+        found.append(costed(rewritten))
     if not found:
         raise PlanError(refused[0].message)
     if statistics is None:  # nothing is known that could tell candidates apart: the last is the simplest
@@ -135,12 +145,12 @@ def candidate(rewritten: Rewritten, statistics: RelationStatistics | None, style
     return Candidate(rewritten.plan, rewritten.by, output, strict, structures, cost)
 
 
-def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int, late_rows: bool, *,
-                explore: bool) -> list[Rewritten]:
-    if not explore:
+def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int, late_rows: bool,
+                cost: Callable[[n.Node], float] | None) -> list[Rewritten]:
+    if cost is None:
         first = simplified(plan, late_rows=late_rows)
         return [Rewritten(plan), *([first] if first.plan != plan else [])]
-    found = closure(plan, limit=limit, late_rows=late_rows)
+    found = closure(plan, limit=limit, late_rows=late_rows, cost=cost)
     seen = {rewritten.plan for rewritten in found}
     best = found[1] if len(found) > 1 else found[0]
     for ordered in _by_heuristic(best.plan, statistics):
@@ -195,6 +205,9 @@ def _why(ranked: list[Candidate], written: Candidate | None) -> str:
 
 def _dearest(found: Candidate) -> str:
     nodes = dict(walk(found.plan))
-    sums = {path: found.cost.processing.get(path, 0.0) + found.cost.state.get(path, 0.0) for path in nodes}
+    sums = dict(found.cost.processing)
+    for choice in found.structures.edges:  # state is the consumer's
+        keeper = choice.path[:-1] if choice.consumer is not None else choice.path
+        sums[keeper] += found.cost.state[choice.path]
     path = max(sums, key=lambda p: (sums[p], p))
     return f"the dearest step is {type(nodes[path]).__name__} with {figure(sums[path])} of {figure(found.cost.total)}"

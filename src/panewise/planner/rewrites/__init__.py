@@ -6,6 +6,7 @@ function of one node; `closure` applies them anywhere in a plan.
 
 from panewise.planner.rewrites import (
     alias_below_operators,
+    column_order_above,
     difference_above_join,
     distinct_below_existence,
     distinct_below_join,
@@ -67,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     projection_below_names.RULE,
     projections_merge.RULE,
     alias_below_operators.RULE,
+    column_order_above.RULE,
     # fewer negatives
     negation_above_table_join.RULE,
     negation_above_join.RULE,

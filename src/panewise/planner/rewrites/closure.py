@@ -8,8 +8,9 @@ test still count; internal windows turn movements into results.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
@@ -18,7 +19,7 @@ from panewise.planner.forms import Form, form_of
 from panewise.planner.rewrites import RULES, Role, Rule, rules_of
 from panewise.planner.rewrites.never import moved_above
 
-LIMIT = 200
+LIMIT = 60
 """Plans a closure may hold; what lies further away is not looked at."""
 ROUNDS = 100
 
@@ -72,10 +73,11 @@ class Rewritten:
     by: tuple[str, ...] = ()
 
 
-def steps(plan: n.Node, rules: Iterable[Rule] = RULES, *, late_rows: bool = False) -> Iterator[Rewritten]:
+def steps(plan: n.Node, rules: Iterable[Rule] = RULES, *, late_rows: bool = False,
+          around: Surroundings | None = None) -> Iterator[Rewritten]:
     """Every plan that one application of one rule, anywhere, leads to."""
-    rules = tuple(rules)
-    for found, rule in _steps(plan, rules, Surroundings.of(plan, late_rows=late_rows)):
+    around = around or Surroundings.of(plan, late_rows=late_rows)
+    for found, rule in _steps(plan, tuple(rules), around):
         if found != plan and not moved_above(plan, found):
             yield Rewritten(found, (rule.name,))
 
@@ -84,42 +86,64 @@ def _steps(node: n.Node, rules: tuple[Rule, ...], around: Surroundings) -> Itera
     for rule in rules:
         if around.allow(rule):
             yield from ((found, rule) for found in rule.apply(node))
-    inner = around.below(node)
-    for position, child in enumerate(node.inputs):
+    inner, inputs = around.below(node), node.inputs
+    for position, child in enumerate(inputs):
         for found, rule in _steps(child, rules, inner):
-            yield node.with_inputs(*(found if i == position else c for i, c in enumerate(node.inputs))), rule
+            yield node.with_inputs(*(found if i == position else c for i, c in enumerate(inputs))), rule
 
 
-def simplified(plan: n.Node, role: Role = Role.SIMPLIFY, *, late_rows: bool = False) -> Rewritten:
-    """The plan after every rule that is always better, until none applies."""
-    rules = rules_of(role)
-    by: list[str] = []
+def simplified(plan: n.Node, role: Role = Role.SIMPLIFY, *, late_rows: bool = False,
+               around: Surroundings | None = None) -> Rewritten:
+    """The plan after every rule that is always better, from the root down until none applies."""
+    around = around or Surroundings.of(plan, late_rows=late_rows)
+    by: dict[str, None] = {}
+    found = _simplified(plan, rules_of(role), around, by)
+    return Rewritten(plan) if moved_above(plan, found) else Rewritten(found, tuple(by))
+
+
+def _simplified(node: n.Node, rules: tuple[Rule, ...], around: Surroundings, by: dict[str, None]) -> n.Node:
     for _ in range(ROUNDS):
-        step = next(steps(plan, rules, late_rows=late_rows), None)
+        node = _settled(node, rules, around, by)
+        inner, inputs = around.below(node), node.inputs
+        below = [_simplified(child, rules, inner, by) for child in inputs]
+        if all(new is old for new, old in zip(below, inputs, strict=True)):
+            break
+        node = node.with_inputs(*below)  # which may let a rule apply here
+    return node
+
+
+def _settled(node: n.Node, rules: tuple[Rule, ...], around: Surroundings, by: dict[str, None]) -> n.Node:
+    """The node after the rules that apply to it itself."""
+    for _ in range(ROUNDS):
+        step = next(((found, rule) for rule in rules if around.allow(rule) for found in rule.apply(node)
+                     if found != node), None)
         if step is None:
             break
-        plan = step.plan
-        by.extend(name for name in step.by if name not in by)
-    return Rewritten(plan, tuple(by))
+        node = step[0]
+        by.setdefault(step[1].name)
+    return node
 
 
-def closure(plan: n.Node, *, limit: int = LIMIT, late_rows: bool = False) -> list[Rewritten]:
-    """The plan itself, simplified, and what the candidate rules lead to from there, each simplified; nearest first.
+def closure(plan: n.Node, *, limit: int = LIMIT, late_rows: bool = False,
+            cost: Callable[[n.Node], float] | None = None) -> list[Rewritten]:
+    """The plan itself, simplified, and what the candidate rules lead to from there, each simplified.
 
-    Deterministic: plans are found breadth first, in the order of the rules.
+    From plans that cost least on, if there is a cost, so that the limit cuts off what is dear; else nearest first, in
+    the order of the rules. Either way the same plans each time.
     """
-    first = simplified(plan, late_rows=late_rows)
+    around = Surroundings.of(plan, late_rows=late_rows)
+    first = simplified(plan, around=around)
     found: dict[n.Node, Rewritten] = {plan: Rewritten(plan)}
     found.setdefault(first.plan, first)
-    queue = [first]
+    queue = [(cost(first.plan) if cost else 0.0, 0, first)]
     explore = rules_of(Role.EXPLORE)
     while queue and len(found) < limit:
-        current = queue.pop(0)
-        for step in steps(current.plan, explore, late_rows=late_rows):
-            after = simplified(step.plan, late_rows=late_rows)
+        _, _, current = heappop(queue)
+        for step in steps(current.plan, explore, around=around):
+            after = simplified(step.plan, around=around)
             if after.plan in found or len(found) >= limit:
                 continue
             by = tuple(dict.fromkeys((*current.by, *step.by, *after.by)))
             found[after.plan] = Rewritten(after.plan, by)
-            queue.append(found[after.plan])
+            heappush(queue, (cost(after.plan) if cost else 0.0, len(found), found[after.plan]))
     return list(found.values())

@@ -29,8 +29,9 @@ def apply(node: n.Node) -> list[n.Node]:
         return []
     crossing = _crossings(node)
     found: list[n.Node] = []
+    names = [min(side.columns) for side in inputs]
     for order in _orders(len(inputs)):
-        if order[0] > order[1]:  # the first two commute
+        if names[order[0]] > names[order[1]]:  # the first two commute: once is enough, by name
             continue
         plan = left_deep([inputs[i] for i in order], parts)
         if plan is not None and _crossings(plan) <= crossing:

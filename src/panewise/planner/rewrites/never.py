@@ -21,17 +21,14 @@ def moved_above(before: n.Node, after: n.Node) -> list[n.Node]:
 
     A window over an internal aggregate or over a join of streams that the query itself asks for is no step.
     """
-    return [window for window, operators in _over(after).items() if operators - _all(before)]
+    over = [(window, operators) for window, operators in _over(after) if operators]
+    if not over:
+        return []
+    asked = Counter(name for _, operators in _over(before) for name in operators.elements())
+    return [window for window, operators in over if operators - asked]
 
 
-def _over(plan: n.Node) -> dict[n.Node, Counter[str]]:
-    found: dict[n.Node, Counter[str]] = {}
-    for node in plan.walk():
-        if isinstance(node, n.Window):
-            found[node] = Counter(type(b).__name__ for b in node.input.walk() if isinstance(b, NEVER_BELOW_A_WINDOW))
-    return found
-
-
-def _all(plan: n.Node) -> Counter[str]:
-    """What stands below windows in the plan as asked for."""
-    return Counter(name for operators in _over(plan).values() for name in operators.elements())
+def _over(plan: n.Node) -> list[tuple[n.Node, Counter[str]]]:
+    """Every window with the operators below it."""
+    return [(node, Counter(type(b).__name__ for b in node.input.walk() if isinstance(b, NEVER_BELOW_A_WINDOW)))
+            for node in plan.walk() if isinstance(node, n.Window)]

@@ -66,6 +66,8 @@ def substituted(scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
 
     if not scalar.columns & columns.keys():
         return scalar
+    if scalar.column_name is not None:
+        return columns[scalar.column_name]
     return Scalar.of(scalar.tree.transform(visit, copy=False))
 
 
