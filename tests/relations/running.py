@@ -30,6 +30,7 @@ def run_relation(plan: Node, timeline: Timeline, cuts: frozenset[int] = frozense
                  saves: frozenset[int] = frozenset(), **options: Any) -> tuple[list[dict[str, Any]], RelationQuery]:
     """Push a timeline; batches end at punctuation, at another stream and at the cuts; states are saved and restored."""
     query = RelationQuery(plan, **options)
+    timeline = [arrival for arrival in timeline if arrival.stream in query.streams]
     results: list[dict[str, Any]] = []
     batch: list[Any] = []
     stream = ""

@@ -99,7 +99,8 @@ _BY_VALUE = frozenset({"growing tumbling", "now", "calendar", "session", "landma
 _BY_POSITION = frozenset({"row", "partitioned row", "count", "partitioned count", "slide by tuple"})
 _ABOVE = frozenset({n.Project, n.Filter})
 
-_RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Window, n.Join, n.Distinct})
+_RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Window, n.Join, n.Distinct,
+                        n.SemiJoin, n.AntiJoin, n.BagDifference, n.GroupAggregate})
 
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),

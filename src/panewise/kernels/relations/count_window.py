@@ -17,6 +17,7 @@ from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
 from panewise.kernels.key_table import KeyTable
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids
+from panewise.kernels.relations.live_codes import renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Arena, Growing
@@ -127,12 +128,12 @@ class CountedWindow(RelationOperator):
         """Become what ``snapshot`` saved."""
         partitions = tables["partitions"].combine_chunks()
         self._keys = KeyTable(self._keys.schema)
-        self._keys.codes(partitions.select(self._partition), partitions.num_rows)
-        self._counts = Growing(np.array(partitions.column("").to_numpy(), np.int64))
+        numbers = self._keys.codes(partitions.select(self._partition), partitions.num_rows)
+        self._counts = renumbered(partitions.column("").to_numpy(), numbers)
         self._held, self._gone = Arena(self.schema), 0
         self._held.load({name: tables[f"held_{name}"] for name in ("rows", "lives")})
-        self._entering.load(tables["entering"])
-        self._leaving.load(tables["leaving"])
+        for queues, table in ((self._entering, tables["entering"]), (self._leaving, tables["leaving"])):
+            queues.load(table.set_column(0, "queue", pa.array(numbers[table.column("queue").to_numpy()])))
 
     def counters(self) -> dict[str, int]:
         """Rows whose end is to come, and rows that have not entered."""

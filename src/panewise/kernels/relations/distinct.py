@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
 from panewise.kernels.relations.distinct_numba import NOBODY, represent
-from panewise.kernels.relations.live_codes import LiveCodes
+from panewise.kernels.relations.live_codes import LiveCodes, renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Arena, Growing
@@ -89,8 +89,8 @@ class DistinctByEnd(RelationOperator):
         used = np.count_nonzero(self._current.values != NOBODY) if len(self._codes) > 4096 else len(self._codes)
         if self._codes.crowded(used):
             keep = np.flatnonzero(self._current.values != NOBODY)
-            self._codes.keep(keep)  # numbered 0, 1, 2, … in this order
-            self._current, self._spare, self._spare_end = (Growing(part.values[keep]) for part in (
+            moved = self._codes.keep(keep)[keep]
+            self._current, self._spare, self._spare_end = (renumbered(part.values[keep], moved) for part in (
                 self._current, self._spare, self._spare_end))
             self._queue.rebuild(self._current.values, self._reached)
 
@@ -108,13 +108,12 @@ class DistinctByEnd(RelationOperator):
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
-        ends, values = tables["ends"], tables["values"].combine_chunks()
+        ends, values = tables["ends"], tables["values"]
         self._reached = header["reached"]
-        self._codes = LiveCodes(self.schema)
-        self._codes.codes(values, ends.num_rows)
+        numbers = self._codes.load(values, ends.num_rows)
         self._spares.load({name: tables[f"spare_{name}"] for name in ("rows", "lives")})
-        spared = np.flatnonzero(ends.column("spared").to_numpy())
-        self._current = Growing(np.array(ends.column("current").to_numpy(), np.int64))
+        spared = numbers[np.flatnonzero(ends.column("spared").to_numpy())]
+        self._current = renumbered(ends.column("current").to_numpy(), numbers)
         self._spare, self._spare_end = Growing(np.full(ends.num_rows, -1)), Growing(np.zeros(ends.num_rows, np.int64))
         self._spare.values[spared] = -np.arange(len(spared)) - 2
         self._spare_end.values[spared] = self._spares.expires
@@ -178,7 +177,8 @@ class DistinctByCount(RelationOperator):
             return
         used = np.flatnonzero(self._counts.values > 0)
         moved = self._codes.keep(used)
-        self._counts, self._shown = Growing(self._counts.values[used]), Growing(self._shown.values[used])
+        self._counts, self._shown = (renumbered(part.values[used], moved[used])
+                                     for part in (self._counts, self._shown))
         self._rows.recode(moved)
 
     # -- saving
@@ -197,11 +197,11 @@ class DistinctByCount(RelationOperator):
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
-        self._codes = LiveCodes(self.schema)
-        self._codes.codes(tables["values"].combine_chunks(), tables["counts"].num_rows)
-        self._counts, self._shown = (Growing(np.array(tables["counts"].column(n).to_numpy(), np.int64))
+        numbers = self._codes.load(tables["values"], tables["counts"].num_rows)
+        self._counts, self._shown = (renumbered(tables["counts"].column(n).to_numpy(), numbers)
                                      for n in ("count", "shown"))
         self._rows.load(tables, header["reached"])
+        self._rows.recode(numbers)
         self._ends = header["ends"]
 
     def counters(self) -> dict[str, int]:

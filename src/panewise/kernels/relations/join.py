@@ -24,8 +24,9 @@ class WindowJoin(RelationOperator):
     """
 
     def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, uids: Uids, *, left_in_order: bool = False,
-                 right_in_order: bool = False, catalogued: bool = False) -> None:
-        self.schema = pa.schema([*left, *right])
+                 right_in_order: bool = False, catalogued: bool = False, narrow: bool = False) -> None:
+        # a narrow join is asked only which rows meet: of equal names the left one counts
+        self.schema = pa.schema([*left, *(f for f in right if not narrow or f.name not in left.names)])
         self._uids = uids
         self._pairing = Pairing(left, right, match, left_in_order=left_in_order, right_in_order=right_in_order)
         self._catalogue = PairCatalogue(self._pairing) if catalogued else None

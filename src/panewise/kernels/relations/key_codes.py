@@ -10,6 +10,7 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.key_table import KeyTable
+from panewise.kernels.relations.delta import gather
 
 NO_KEY = -1
 
@@ -23,6 +24,21 @@ class JoinKeys:
 
     def __len__(self) -> int:
         return max(len(self._table), 1)
+
+    def table(self) -> pa.Table:
+        """All keys in the order of their numbers."""
+        return self._table.table() if len(self.schema) else pa.table({})
+
+    def load(self, table: pa.Table) -> Ordinals:
+        """Start again with these keys, each once; the number of each, which need not be its place."""
+        self.forget()
+        return self._table.codes(table.combine_chunks(), table.num_rows) if len(self.schema) else np.zeros(1, np.int64)
+
+    def keep(self, used: Ordinals) -> Ordinals:
+        """Forget all keys but these (ascending); the new number of each old one, -1 for those forgotten."""
+        moved = np.full(len(self), -1, np.int64)
+        moved[used] = self.load(gather(self._table.table(), used)) if len(self.schema) else 0
+        return moved
 
     def forget(self) -> None:
         """Start again."""

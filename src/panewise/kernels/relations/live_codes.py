@@ -8,6 +8,7 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.key_table import KeyTable
 from panewise.kernels.relations.delta import gather
+from panewise.kernels.relations.stores.arena import Growing
 
 SPARE = 4096
 
@@ -34,10 +35,21 @@ class LiveCodes:
         """Whether most numbers are held by nobody."""
         return len(self) > 4 * used + SPARE
 
+    def load(self, values: pa.Table, rows: int) -> Ordinals:
+        """Start again with these values, each once; the number of each, which need not be its place."""
+        self._table = KeyTable(self.schema)
+        return self.codes(values.combine_chunks(), rows)
+
     def keep(self, used: Ordinals) -> Ordinals:
         """Forget all numbers but these (ascending); the new number of each old one, -1 for those forgotten."""
         kept = gather(self._table.table(), used)
         moved = np.full(len(self), -1, np.int64)
-        self._table = KeyTable(self.schema)
-        moved[used] = self.codes(kept, len(used))
+        moved[used] = self.load(kept, len(used))
         return moved
+
+
+def renumbered(values: Ordinals, numbers: Ordinals) -> Growing:
+    """Something by number, when the i-th number becomes ``numbers[i]``."""
+    made = np.empty(len(numbers), np.int64)
+    made[numbers] = values
+    return Growing(made)

@@ -7,13 +7,17 @@ from dataclasses import replace
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, UnsupportedError
+from panewise.engines.embedded.relations.aggregates import grouped_by
 from panewise.engines.embedded.relations.ports import Ports
 from panewise.engines.embedded.relations.predicates import match_of
 from panewise.engines.embedded.relations.styles import Style, queue_for
 from panewise.engines.embedded.relations.tree import Stage
 from panewise.kernels.relations.count_window import CountedWindow
 from panewise.kernels.relations.delta import Uids
+from panewise.kernels.relations.difference import Difference
 from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
+from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
+from panewise.kernels.relations.group_aggregate import GroupAggregate
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
@@ -61,6 +65,12 @@ class Compiler:
                 return self._window(node)
             case n.Join():
                 return self._join(node, self.relation(node.left), self.relation(node.right))
+            case n.SemiJoin() | n.AntiJoin():
+                return self._existence(node, self.relation(node.left), self.relation(node.right))
+            case n.BagDifference():
+                return self._difference(node, self.relation(node.left), self.relation(node.right))
+            case n.GroupAggregate():
+                return self._aggregate(node, self.relation(node.input))
             case n.Distinct():
                 return self._distinct(node, self.relation(node.input))
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
@@ -106,6 +116,23 @@ class Compiler:
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
             return self._stage(node, counted, below)
         return self._stage(node, DistinctByEnd(below.schema, self.uids), below)
+
+    def _existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
+        match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
+        if match.residual is not None:
+            pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
+            return self._stage(node, pairs, left, right)
+        by_key = Existence(left.schema, match, self.uids, queue_for(right.label, self.style), wanted=wanted)
+        return self._stage(node, by_key, left, right)
+
+    def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
+        operator = Difference(left.schema, right.schema, self.uids, queue_for(right.label, self.style))
+        return self._stage(node, operator, left, right)
+
+    def _aggregate(self, node: n.GroupAggregate, below: Stage, *, every: bool = False) -> Stage:
+        grouped = grouped_by(node, below.schema)
+        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=every)
+        return self._stage(node, operator, below)
 
     # -- streams
 

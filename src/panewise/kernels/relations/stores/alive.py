@@ -81,11 +81,11 @@ class AliveRows:
         return kept
 
     def recode(self, moved: Ordinals) -> None:
-        """The single column of codes gets other codes; of rows that left it does not matter."""
+        """The first column, of codes, gets other codes; of rows that left it does not matter."""
         table = self.arena.payload.table()
         codes = moved[table.column(0).to_numpy()]
         self.arena.payload = Payload(table.schema)
-        self.arena.payload.append(pa.table([pa.array(codes)], schema=table.schema))
+        self.arena.payload.append(table.set_column(0, table.schema.field(0), pa.array(codes)))
 
     def alive(self) -> Ordinals:
         """The slots of all rows that are there."""

@@ -1,0 +1,176 @@
+"""EXCEPT ALL: of k1 copies on the left and k2 on the right the k1 - k2 youngest of the left (rule U10).
+
+The events of Golab 2.2.2 with both counts compared at each (errata E9, E10), net per instant. Values that nothing
+happens to are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers, ticks_of
+from panewise.kernels.relations.difference_numba import BEFORE, HIDDEN, youngest
+from panewise.kernels.relations.distinct import CODE
+from panewise.kernels.relations.existence_numba import count_chained, list_chained
+from panewise.kernels.relations.live_codes import LiveCodes, renumbered
+from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.pairing import Side
+from panewise.kernels.relations.stateless import UnionRows
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.arena import Growing
+from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
+from panewise.kernels.relations.sweep import cells_of
+from panewise.progress.watermarks import NO_BOUND
+
+
+class Difference(RelationOperator):
+    """Left rows that no right copy cancels."""
+
+    def __init__(self, left: pa.Schema, right: pa.Schema, uids: Uids, queue: ExpiryQueue) -> None:
+        self.schema, self._uids = left, uids
+        self._common = UnionRows([left, right]).schema  # values are compared by position
+        self._codes = LiveCodes(self._common)
+        self._left = Side(left, in_order=False)
+        self._shown = Growing()
+        self._left_ends = Calendar()  # the own ends of left rows change what others show
+        self._right = AliveRows(CODE, queue)
+        self._counts = Growing()
+        self._reached = NO_BOUND
+        self._ends = 0
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Values with any event; their left rows, the right's counts at every instant."""
+        left, right = inputs
+        arena = self._left.arena
+        said = arena.expires.copy() if len(left.ends) else None
+        ended = self._left.end(left.ends)
+        due = self._left_ends.due(upto)
+        due = due[arena.expires[due] > self._reached - 1] if len(due) else due
+        first = self._left.add(left.lives, self._valued(left.lives.table), max(len(self._codes), 1))
+        self._shown.extend_to(len(arena), -1)
+        lasting = left.lives.expires >= upto
+        self._left_ends.insert(first + np.flatnonzero(lasting), left.lives.expires[lasting], self._reached)
+        codes, at, sign = self._right_events(right, upto)
+        self._counts.extend_to(max(len(self._codes), 1), 0)
+        own = np.concatenate([np.union1d(ended, due), np.arange(first, len(arena))])
+        touched = np.union1d(codes, self._left.codes.values[own])
+        out, ends = self._surplus(touched, (codes, at, sign), first, said, upto)
+        self._reached = upto
+        self._ends += len(ends)
+        self._forget()
+        return Delta(out, ends, ticks_of(left.ticks, right.ticks))
+
+    def _valued(self, table: pa.Table) -> Ordinals:
+        return self._codes.codes(table.rename_columns(self._common.names).cast(self._common), table.num_rows)
+
+    def _right_events(self, right: Delta, upto: int) -> tuple[Ordinals, Ordinals, Ordinals]:
+        lives = right.lives
+        codes = self._valued(lives.table)
+        left = self._right.leave(right, upto)
+        gone = self._right.arena.payload.take(left.slots).column(0).to_numpy()
+        brief = lives.expires < upto
+        self._right.enter(lives.with_table(pa.table([pa.array(codes)], schema=CODE)).filter(~brief), upto)
+        self._right.forget()
+        sign = np.repeat([1, -1], [len(codes), np.count_nonzero(brief) + len(gone)])
+        return (np.concatenate([codes, codes[brief], gone]),
+                np.concatenate([lives.born, lives.expires[brief], left.at]), sign)
+
+    def _surplus(self, touched: Ordinals, events: tuple[Ordinals, Ordinals, Ordinals], first: int,
+                 said: Ordinals | None, upto: int) -> tuple[Lives, Ends]:
+        arena = self._left.arena
+        slots = self._rows_of(touched)
+        codes = self._left.codes.values[slots]
+        order = np.lexsort((*arena.ages_at(slots)[::-1], codes))
+        slots, codes = slots[order], codes[order]
+        born, expires = arena.born[slots], arena.expires[slots]
+        new, leaves = slots >= first, expires < upto
+        code, at, sign = events
+        cells = cells_of(np.concatenate([codes[new], codes[leaves], code]),
+                         np.concatenate([born[new], expires[leaves], at]))
+        change = np.zeros(len(cells), np.int64)
+        np.add.at(change, cells.of_event[np.count_nonzero(new) + np.count_nonzero(leaves) :], sign)
+        after = cells.running(change, self._counts.values)
+        self._counts.values[cells.code] = after
+        places = np.arange(len(slots))
+        room = 4 * (len(slots) + len(code)) + 8  # an event shows or hides one row, a new row perhaps one more
+        shown = np.where(self._shown.values[slots] >= 0, BEFORE, HIDDEN)
+        rows, since, until = integers(room), integers(room), integers(room)
+        count = youngest(np.searchsorted(cells.code, np.r_[touched, FOREVER]), cells.at, after,
+                         np.searchsorted(codes, np.r_[touched, FOREVER]), born, expires,
+                         places[np.lexsort((born, codes))], places[np.lexsort((expires, codes))], shown,
+                         np.where(new, 0, 1), rows, since, until)
+        return self._told(slots, rows[:count], since[:count], until[:count], said, upto)
+
+    def _rows_of(self, touched: Ordinals) -> Ordinals:
+        side = self._left
+        arguments = (touched, side.heads.values, side.nexts.values, side.arena.expires, len(side.arena),
+                     self._reached - 1 if self._reached != NO_BOUND else NO_BOUND)
+        slots = integers(count_chained(*arguments))
+        list_chained(*arguments, slots)
+        return slots
+
+    def _told(self, slots: Ordinals, rows: Ordinals, since: Ordinals, until: Ordinals, said: Ordinals | None,
+              upto: int) -> tuple[Lives, Ends]:
+        arena = self._left.arena
+        at = slots[rows]
+        announced = arena.expires if said is None else np.concatenate([said, arena.expires[len(said) :]])
+        going = since == BEFORE
+        stopped = going & (until < announced[at])
+        ends = Ends(self._shown.values[at[stopped]], until[stopped])
+        fresh = np.flatnonzero(~going)
+        fresh = fresh[np.argsort(since[fresh], kind="stable")]
+        lives = arena.lives(at[fresh])
+        uid = self._uids.draw(len(fresh))
+        self._shown.values[at[going & (until < upto)]] = -1
+        lasting = until[fresh] >= upto
+        self._shown.values[at[fresh][lasting]] = uid[lasting]
+        return Lives(lives.table, uid, since[fresh], until[fresh], lives.age), ends
+
+    def _forget(self) -> None:
+        side = self._left
+        stay = side.arena.compact(side.arena.expires >= self._reached) if side.arena.crowded else None
+        if stay is not None:
+            self._shown = Growing(self._shown.values[stay])
+            side.relink(side.codes.values[stay], max(len(self._codes), 1))
+            self._left_ends.rebuild(side.arena.expires, self._reached)
+        if self._codes.crowded(len(side.arena) + self._right.count):
+            used = np.unique(np.r_[side.codes.values, np.flatnonzero(self._counts.values > 0)])
+            moved = self._codes.keep(used)
+            self._counts = renumbered(self._counts.values[used], moved[used])
+            side.relink(moved[side.codes.values], max(len(self._codes), 1))
+            self._right.recode(moved)
+
+    # -- saving
+
+    def snapshot(self) -> Saved:
+        """Left rows with what shows them, right rows by value."""
+        alive = np.flatnonzero(self._left.arena.expires >= self._reached)
+        tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
+        tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
+        tables |= self._right.saved("right_")
+        tables["values"] = self._codes.values(np.arange(len(self._codes)))
+        return {"reached": self._reached, "ends": self._ends}, tables
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._reached, self._ends = header["reached"], header["ends"]
+        numbers = self._codes.load(tables["values"], tables["values"].num_rows)
+        self._left.arena.load({name: tables[f"left_{name}"] for name in ("rows", "lives")})
+        shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
+        self._shown = Growing(shown)
+        self._left.relink(numbers[codes], max(len(self._codes), 1))
+        self._left_ends.rebuild(self._left.arena.expires, self._reached)
+        self._right.load(tables, header["reached"], "right_")
+        self._right.recode(numbers)
+        self._counts = Growing(np.zeros(max(len(self._codes), 1), np.int64))
+        np.add.at(self._counts.values, numbers[tables["right_rows"].column(0).to_numpy()], 1)
+
+    def counters(self) -> dict[str, int]:
+        """Left rows, and right copies."""
+        return {"rows": len(self._left.arena) + self._right.count, "ends": self._ends,
+                "bytes": self._left.arena.nbytes + 32 * len(self._left.arena) + self._right.nbytes}

@@ -1,0 +1,210 @@
+"""EXISTS and NOT EXISTS: left rows while some right row matches, or none does (Golab erratum E11).
+
+What decides is whether a key is *on*: whether any right row of it is there. Left rows of a key are shown and hidden
+together when it turns; their own expiry needs no word. Where the condition is more than equal keys, every left row is a
+key of its own, and the pairs it is part of are what keeps it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.core.scalar import Scalar
+from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers, ticks_of
+from panewise.kernels.relations.distinct import CODE
+from panewise.kernels.relations.existence_numba import BEFORE, count_chained, list_chained, shown_parts
+from panewise.kernels.relations.join import WindowJoin
+from panewise.kernels.relations.key_codes import JoinKeys
+from panewise.kernels.relations.live_codes import renumbered
+from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.pairing import Match, Side
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.arena import Growing
+from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
+from panewise.kernels.relations.sweep import Turns, cells_of, summed, turns_of
+from panewise.progress.watermarks import NO_BOUND
+
+LEFT = "left row"
+ROW_KEY = pa.schema([pa.field("row", pa.int64())])
+
+
+class Existence(RelationOperator):
+    """Left rows while their key is on (``wanted``), or while it is off."""
+
+    def __init__(self, left: pa.Schema, match: Match, uids: Uids, queue: ExpiryQueue, *, wanted: bool) -> None:
+        self.schema, self._uids, self._wanted = left, uids, wanted
+        self._match = match
+        self._keys = JoinKeys(match.keys)
+        self._left = Side(left, in_order=False)
+        self._shown = Growing()  # by slot the number of the row that shows it, or -1
+        self._right = AliveRows(CODE, queue)
+        self._counts = Growing()
+        self._reached = NO_BOUND
+        self._ends = 0
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Keys that turn, then left rows of those keys, new ones, and those that left too early."""
+        left, right = inputs
+        turns, on_before = self._turn(right, upto)
+        before = self._left.arena.expires.copy() if len(left.ends) else None
+        ended = self._left.end(left.ends)
+        turned = np.unique(turns.code)
+        first = self._left.add(left.lives, self._codes(self._match.left, left.lives.table), len(self._keys))
+        self._shown.extend_to(len(self._left.arena), -1)
+        self._counts.extend_to(len(self._keys), 0)
+        on_before = np.r_[on_before, np.zeros(self._counts.count - len(on_before), np.bool_)]
+        old = np.union1d(self._chained(turned, first), ended)
+        slots = np.concatenate([old, np.arange(first, len(self._left.arena))])
+        out, ends = self._show(slots, slots < first, turns, turned, on_before, before, upto)
+        self._reached = upto
+        self._ends += len(ends)
+        self._forget()
+        return Delta(out, ends, ticks_of(left.ticks, right.ticks))
+
+    def _codes(self, scalars: Sequence[Scalar], table: pa.Table) -> Ordinals:
+        return self._keys.codes(scalars, table)
+
+    def _turn(self, right: Delta, upto: int) -> tuple[Turns, np.ndarray[Any, np.dtype[np.bool_]]]:
+        """Where keys turn on and off in the step, and which were on before it."""
+        lives = right.lives
+        codes = self._codes(self._match.right, lives.table)
+        known = codes >= 0
+        if not known.all():  # a null equals nothing
+            lives, codes = lives.filter(known), codes[known]
+        self._counts.extend_to(len(self._keys), 0)
+        left = self._right.leave(right, upto)
+        gone = self._right.arena.payload.take(left.slots).column(0).to_numpy()
+        brief = lives.expires < upto
+        cells = cells_of(np.concatenate([codes, codes[brief], gone]),
+                         np.concatenate([lives.born, lives.expires[brief], left.at]))
+        change = summed(cells, np.repeat([1, -1], [len(codes), np.count_nonzero(brief) + len(gone)]))
+        after = cells.running(change, self._counts.values)
+        turns = turns_of(cells, after, self._counts.values)
+        on_before = self._counts.values > 0
+        self._counts.values[cells.code] = after
+        self._right.enter(lives.with_table(pa.table([pa.array(codes)], schema=CODE)).filter(~brief), upto)
+        self._right.forget()
+        return turns, on_before
+
+    def _chained(self, turned: Ordinals, below: int) -> Ordinals:
+        """Old left rows of keys that turn."""
+        arguments = (turned, self._left.heads.values, self._left.nexts.values, self._left.arena.expires, below,
+                     self._reached)
+        slots = integers(count_chained(*arguments))
+        list_chained(*arguments, slots)
+        return slots
+
+    def _show(self, slots: Ordinals, old: Any, turns: Turns, turned: Ordinals, on_before: Any,
+              before: Ordinals | None, upto: int) -> tuple[Lives, Ends]:
+        arena = self._left.arena
+        starts = np.searchsorted(turns.code, np.r_[turned, FOREVER])
+        arguments = (self._left.codes.values[slots], arena.born[slots], arena.expires[slots], old, turned, starts,
+                     turns.at, on_before, self._wanted)
+        none = integers()
+        count = shown_parts(*arguments, none, none, none, False)
+        rows, since, until = integers(count), integers(count), integers(count)
+        shown_parts(*arguments, rows, since, until, True)
+        going = since == BEFORE  # shown since before the step
+        at = slots[rows]
+        said = arena.expires if before is None else np.concatenate([before, arena.expires[len(before) :]])
+        stopped = going & (until < said[at])
+        ends = Ends(self._shown.values[at[stopped]], until[stopped])
+        new = np.flatnonzero(~going)
+        lives = arena.lives(at[new])
+        uid = self._uids.draw(len(new))
+        out = Lives(lives.table, uid, since[new], until[new], lives.age)
+        self._shown.values[at[stopped]] = -1
+        lasting = until[new] >= upto
+        self._shown.values[at[new][lasting]] = uid[lasting]
+        return out, ends
+
+    def _forget(self) -> None:
+        side = self._left
+        stay = side.arena.compact(side.arena.expires > self._reached) if side.arena.crowded else None
+        if stay is not None:
+            self._shown = Growing(self._shown.values[stay])
+            side.relink(side.codes.values[stay], len(self._keys))
+        if len(self._keys) > 4 * (len(side.arena) + self._right.count) + 4096:
+            self._forget_keys()
+
+    def _forget_keys(self) -> None:
+        used = np.unique(np.r_[self._left.codes.values, np.flatnonzero(self._counts.values > 0)])
+        used = used[used >= 0]
+        moved = self._keys.keep(used)
+        self._counts = renumbered(self._counts.values[used], moved[used])
+        codes = self._left.codes.values
+        self._left.relink(np.where(codes >= 0, moved[codes], -1), len(self._keys))
+        self._right.recode(moved)
+
+    # -- saving
+
+    def snapshot(self) -> Saved:
+        """Left rows with what shows them, right rows by key."""
+        alive = np.flatnonzero(self._left.arena.expires > self._reached)
+        tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
+        tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
+        tables |= self._right.saved("right_")
+        tables["keys"] = self._keys.table()
+        return {"reached": self._reached, "ends": self._ends, "keys": len(self._keys)}, tables
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._reached, self._ends = header["reached"], header["ends"]
+        numbers = self._keys.load(tables["keys"])
+        self._left.arena.load({name: tables[f"left_{name}"] for name in ("rows", "lives")})
+        shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
+        self._shown = Growing(shown)
+        self._left.relink(np.r_[numbers, -1][codes], len(self._keys))  # -1 is the last
+        self._right.load(tables, header["reached"], "right_")
+        self._right.recode(numbers)
+        self._counts = Growing(np.zeros(len(self._keys), np.int64))
+        np.add.at(self._counts.values, numbers[tables["right_rows"].column(0).to_numpy()], 1)
+
+    def counters(self) -> dict[str, int]:
+        """Left rows, and right rows by key."""
+        return {"rows": len(self._left.arena) + self._right.count, "ends": self._ends,
+                "bytes": self._left.arena.nbytes + 32 * len(self._left.arena) + self._right.nbytes}
+
+
+class ExistenceOfPairs(RelationOperator):
+    """The same for any condition: a left row is on while a pair it is part of is there."""
+
+    def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, uids: Uids, *, wanted: bool) -> None:
+        self.schema = left
+        numbered = left.append(pa.field(LEFT, pa.int64()))
+        self._pairs = WindowJoin(numbered, right, match, uids, catalogued=True, narrow=True)
+        own = Match([Scalar.column(LEFT)], [Scalar.column(LEFT)], ROW_KEY)
+        self._rows = Existence(numbered, own, uids, Calendar(), wanted=wanted)
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Pairs first."""
+        left, right = inputs
+        lives = left.lives
+        numbered = lives.with_table(lives.table.append_column(LEFT, pa.array(lives.uid)))
+        left = Delta(numbered, left.ends, left.ticks)
+        pairs = self._pairs.step([left, right], upto)
+        found = self._rows.step([left, pairs], upto)
+        return Delta(found.lives.with_table(found.lives.table.drop_columns([LEFT])), found.ends, found.ticks)
+
+    def snapshot(self) -> Saved:
+        """Both parts."""
+        (pairs, kept), (rows, shown) = self._pairs.snapshot(), self._rows.snapshot()
+        tables = {f"pairs:{n}": t for n, t in kept.items()} | {f"rows:{n}": t for n, t in shown.items()}
+        return {"pairs": pairs, "rows": rows}, tables
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        for name, part in (("pairs", self._pairs), ("rows", self._rows)):
+            prefix = f"{name}:"
+            part.restore(header[name], {n.removeprefix(prefix): t for n, t in tables.items() if n.startswith(prefix)})
+
+    def counters(self) -> dict[str, int]:
+        """Both parts."""
+        one, other = self._pairs.counters(), self._rows.counters()
+        return {name: one.get(name, 0) + other.get(name, 0) for name in ("rows", "pairs", "bytes")} | {
+            "ends": other["ends"]}

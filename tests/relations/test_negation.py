@@ -1,0 +1,49 @@
+"""EXISTS, NOT EXISTS and EXCEPT ALL over windows of any kind, alone and below other operators."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise.core.scalar import Scalar
+from panewise.plan.nodes import AntiJoin, BagDifference, Distinct, Join, Node, Qualify, SemiJoin, Union, Window
+from panewise.progress.timeline import Timeline
+from relations.plans import PLACES, columns, timelines, windows
+from relations.running import assert_like_the_oracle
+
+PREDICATES = st.sampled_from([None, "k = `r.k`", "k = `r.k` AND v < `r.v`", "v > `r.v`", "k = `r.k` AND v = `r.v`"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows("s"), windows("t"), PREDICATES, st.sampled_from([SemiJoin, AntiJoin]), timelines(("s", "t"), rows=20),
+       PLACES, PLACES)
+def test_rows_with_or_without_a_match(left: Window, right: Window, predicate: str | None,
+                                      kind: type[SemiJoin] | type[AntiJoin], timeline: Timeline,
+                                      cuts: frozenset[int], saves: frozenset[int]) -> None:
+    plan = kind(left, Qualify(right, "r"), None if predicate is None else Scalar.parse(predicate))
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows("s"), windows("t"), st.sampled_from([("k",), ("k", "v")]), timelines(("s", "t"), rows=24), PLACES,
+       PLACES)
+def test_a_bag_difference(left: Window, right: Window, names: tuple[str, ...], timeline: Timeline,
+                          cuts: frozenset[int], saves: frozenset[int]) -> None:
+    plan = BagDifference(columns(left, *names), columns(right, *names))
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@settings(max_examples=100, deadline=None)
+@given(windows("s"), windows("t"), windows("u"), st.integers(0, 4), timelines(("s", "t", "u"), rows=24), PLACES, PLACES)
+def test_operators_above_strict_ones(one: Window, two: Window, three: Window, shape: int, timeline: Timeline,
+                                     cuts: frozenset[int], saves: frozenset[int]) -> None:
+    a, b, c = (columns(w, "k", "v") for w in (one, two, three))
+    equal = Scalar.parse("k = `r.k`")
+    plan: Node = [
+        Join(Qualify(AntiJoin(a, Qualify(b, "r"), equal), "l"), Qualify(c, "r"), Scalar.parse("`l.v` = `r.v`")),
+        BagDifference(BagDifference(a, b), c),
+        AntiJoin(BagDifference(a, b), Qualify(SemiJoin(c, Qualify(b, "r"), equal), "r"), equal),
+        Distinct(Union((BagDifference(a, b), c))),
+        SemiJoin(Distinct(a), Qualify(BagDifference(b, c), "r"), Scalar.parse("k = `r.k` AND v >= `r.v`")),
+    ][shape]
+    assert_like_the_oracle(plan, timeline, cuts, saves)
