@@ -100,7 +100,8 @@ _BY_POSITION = frozenset({"row", "partitioned row", "count", "partitioned count"
 _ABOVE = frozenset({n.Project, n.Filter})
 
 _RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Window, n.Join, n.Distinct,
-                        n.SemiJoin, n.AntiJoin, n.BagDifference, n.GroupAggregate})
+                        n.SemiJoin, n.AntiJoin, n.BagDifference, n.GroupAggregate,
+                        n.RelationToStream, n.Lifetime})
 
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),

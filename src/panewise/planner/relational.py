@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from panewise.plan import nodes as n
+from panewise.planner.forms import exposed_windows, is_internal, is_mixed
+from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.refreshing import externalised
+from panewise.windows.base import Clock
+from panewise.windows.refreshing import moves_in_steps
 
 
 def is_relational(plan: n.Node) -> bool:
@@ -21,9 +26,23 @@ def relational_gaps(plan: n.Node) -> Iterator[str]:
         match node:
             case n.Window(clause=clause) if clause.spec.clock is None:
                 yield f"a {clause.spec.kind} window's changing contents are not defined"
-            case n.Window(clause=clause) if clause.internal:
-                yield "INTERNAL windows as relations are not yet run"
+            case n.SemiJoin() if any(window.clause.internal for window in exposed_windows(node)):
+                yield "EXISTS over INTERNAL windows is not yet run"
+            case n.GroupAggregate() if is_internal(node) and not _never_recurs(node):
+                yield "an INTERNAL aggregate over rows that do not leave in order is not yet run"
+            case n.WindowAggregate():
+                yield "a window over a window aggregate is not yet run"
+            case n.Filter() | n.Project() | n.Qualify() | n.Union() | n.Join() if is_mixed(node):
+                yield "INTERNAL windows beside others are not yet run"
             case n.Source(schema=schema) if schema.columns and schema.time is None:
                 yield f"the stream {node.name!r} without a time column is not yet run"
             case _:
                 pass
+
+
+def _never_recurs(node: n.GroupAggregate) -> bool:
+    """Whether no group ever consists of the same rows twice, or results are counted by refresh anyway."""
+    specs = [window.clause.spec for window in exposed_windows(node)]
+    if specs and all(spec.clock is Clock.TIME and moves_in_steps(spec) for spec in specs):
+        return True
+    return label(externalised(node.input)).output.pattern in {UpdatePattern.MON, UpdatePattern.WKS}

@@ -12,7 +12,7 @@ from typing import Any
 from panewise.core.errors import LateRowError
 from panewise.engines.oracle import accumulation, inputs, instants, relations, scopes
 from panewise.engines.oracle.expressions import Expressions
-from panewise.engines.oracle.late import Guard
+from panewise.engines.oracle.late import TIME, Guard
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup
 from panewise.plan.nodes import Lifetime, Node, Source
@@ -127,5 +127,5 @@ class Definition:
         start = self.registered_at
         if start is None:
             sources = [below for below in node.walk() if isinstance(below, Source)]
-            start = min((t.ts for source in sources for t in self.stream(source)), default=0)
+            start = min((t.ts for source in sources for t in self.admitted(source, TIME)), default=0)
         return start + node.amount

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from panewise.engines.oracle import relations, scopes, streams, tables
-from panewise.engines.oracle.accumulation import exposed_windows
+from panewise.engines.oracle.accumulation import exposed_windows, is_internal
 from panewise.plan.nodes import (
     BandJoin,
+    GroupAggregate,
     Lifetime,
     Node,
     RelationToStream,
@@ -41,6 +42,8 @@ def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
             return found | set(d.instants(node.table)) if tables.is_retroactive(node) else found
         case RelationToStream():
             return streams.instants_of(d, node, refreshes)
+        case GroupAggregate() if is_internal(node):  # a value at every refresh, changed or not
+            return set(d.instants(node.input, refreshes=refreshes)) | set(d.refreshes(node) or ())
         case Lifetime():
             return {t for t in d.instants(node.input, refreshes=refreshes) if t < d.stop(node)}
         case _:
@@ -48,24 +51,25 @@ def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
 
 
 def refresh_instants(d: Definition, node: Node) -> list[int] | None:
-    """The instants at which the exposed windows of a plan move, while they show anything; None if at every instant."""
+    """The instants at which the exposed windows of a plan move, while any shows something; None if at every instant.
+
+    Each window refreshes from the first row it shows on; all stop together, when the last row of all has left.
+    """
+    windows = exposed_windows(node)
+    if not windows or any(window.clause.spec.clock is not Clock.TIME for window in windows):
+        return None
     found: set[int] = set()
-    for window in exposed_windows(node):
-        spec = window.clause.spec
-        if spec.clock is not Clock.TIME:
-            return None
-        lives = _lives(d, window)
-        if not lives:
-            continue
-        tau: int | None = min(enter for enter, _ in lives)
-        last = max(enter if end is None else end for enter, end in lives)
+    shown = [(window.clause.spec, _lives(d, window)) for window in windows]
+    last = max((enter if end is None else end for _, lives in shown for enter, end in lives), default=0)
+    for spec, lives in shown:
+        tau = min((enter for enter, _ in lives), default=None)
         while tau is not None and tau <= last:
             found.add(tau)
             following = scopes.next_move(spec, tau)
             if following == tau + 1 and scopes.next_move(spec, following) == tau + 2:
                 return None
             tau = following
-    return sorted(found) if exposed_windows(node) else None
+    return sorted(found)
 
 
 def _lives(d: Definition, node: Window) -> list[tuple[int, int | None]]:

@@ -7,17 +7,16 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from panewise.core.errors import PlanError
 from panewise.engines.oracle import scopes
-from panewise.engines.oracle.accumulation import exposed_windows
 from panewise.engines.oracle.tuples import Tup, value_of
-from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind, Window
+from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind
+from panewise.planner.refreshing import common_slide, eager
 from panewise.windows.base import Clock, WindowSpec
-from panewise.windows.predicate import PredicateWindow
-from panewise.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
+
+__all__ = ["common_slide", "eager", "emitted", "instants_of", "refresh_at_or_after", "relation_at"]
 
 Kind = RelationToStreamKind
 Bag = Counter[Hashable]
@@ -109,31 +108,6 @@ def _restored(d: Definition, node: RelationToStream) -> list[Tup]:
         previous, before = tau, _bag(now)
         tau = scopes.next_move(spec, tau)
     return found
-
-
-def common_slide(node: Node) -> WindowSpec:
-    """The window whose refreshes all windows share."""
-    specs = [w.clause.spec for w in exposed_windows(node) if w.clause.spec.clock is Clock.TIME]
-    slides = {(getattr(s, "slide", 1), getattr(s, "origin", 0) % getattr(s, "slide", 1)) for s in specs}
-    if len(slides) != 1:
-        raise PlanError("restore reports at the refreshes of all windows, so they need one common SLIDE; "
-                        f"given: {', '.join(sorted(str(s) for s, _ in slides)) or 'none'}")
-    return specs[0]
-
-
-def eager(node: Node) -> Node:
-    """The same plan with windows that move at every tick."""
-    if isinstance(node, Window):
-        return replace(node, clause=replace(node.clause, spec=_continuous(node.clause.spec)))
-    return node.with_inputs(*(eager(below) for below in node.inputs)) if node.inputs else node
-
-
-def _continuous(spec: WindowSpec) -> WindowSpec:
-    if isinstance(spec, PredicateWindow):
-        return PredicateWindow(_continuous(spec.spec))
-    if isinstance(spec, SlidingWindow) and spec.clock is Clock.TIME:
-        return SlidingWindow(spec.range, 1, spec.origin, spec.lag)
-    return spec
 
 
 def refresh_at_or_after(spec: WindowSpec, tau: int) -> int:

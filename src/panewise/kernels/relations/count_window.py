@@ -16,7 +16,7 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
 from panewise.kernels.key_table import KeyTable
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids
+from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
 from panewise.kernels.relations.live_codes import renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stateless import truth
@@ -49,7 +49,7 @@ class CountedWindow(RelationOperator):
         if self.predicate is not None and len(lives):
             lives = lives.filter(truth(self.predicate, lives.table))
         if not len(lives):
-            return Delta(Lives.none(self.schema), ticks=inputs[0].ticks if self._ticking else None)
+            return Delta(Lives.none(self.schema), ticks=integers() if self._ticking else None)
         lives = lives.ordered(lives.age[0])
         times = lives.age[0]
         places = _Places(self._keys.codes(lives.table.select(self._partition), len(lives)), times, self._counts)

@@ -16,6 +16,7 @@ from panewise.core.ordinals import Ordinals, to_ordinals
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.delta import FOREVER, NO_ENDS, Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.waiting import Waiting
@@ -31,7 +32,8 @@ class TimeWindow(RelationOperator):
     """
 
     def __init__(self, schema: pa.Schema, spec: WindowSpec, attribute: str, uids: Uids, *,
-                 predicate: Scalar | None = None, ticking: bool = False, negative: bool = False) -> None:
+                 predicate: Scalar | None = None, ticking: bool = False, negative: bool = False,
+                 clock: RefreshClock | None = None) -> None:
         self.schema, self.attribute, self.predicate = schema, attribute, predicate
         self.spec = spec
         while isinstance(self.spec, PredicateWindow):
@@ -40,6 +42,7 @@ class TimeWindow(RelationOperator):
         self._waiting = Waiting(schema)
         self._ends_to_come = Pending()
         self._negatives = Negatives() if negative else None
+        self._clock = None if clock is None else (clock, clock.window(self.spec))
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Rows that enter below the bound."""
@@ -58,6 +61,9 @@ class TimeWindow(RelationOperator):
             self._waiting.add(entering.born, entering)
             out = self._waiting.release(upto)
         out = Lives(out.table, self._uids.draw(len(out)), out.born, out.expires, out.age)
+        if self._clock is not None:
+            clock, number = self._clock
+            clock.note(number, out.born, out.expires)
         ticks = self._ticks(times, out, upto) if self._ticking else None
         if self._negatives is not None:
             out, ends = self._negatives.hide(out, upto)

@@ -102,6 +102,8 @@ class SourceRows(RelationOperator):
     def __init__(self, schema: pa.Schema, uids: Uids, *, ticking: bool = False, by_arrival: bool = False) -> None:
         self.schema, self._uids, self._ticking, self._by_arrival = schema, uids, ticking, by_arrival
         self.waiting = Waiting(schema)
+        self.first: int | None = None
+        """The earliest instant of any row so far."""
 
     def arrive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals) -> None:
         """Rows that are not late; ``due`` is the bound that completes each, ``times`` its own instant."""
@@ -112,6 +114,9 @@ class SourceRows(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """What the bound set free."""
         lives = self.waiting.release(upto)
+        if len(lives):
+            earliest = int(lives.born.min())
+            self.first = earliest if self.first is None else min(self.first, earliest)
         lives = Lives(lives.table, self._uids.draw(len(lives)), lives.born, lives.expires, lives.age)
         return Delta(lives, ticks=np.unique(lives.born) if self._ticking else None)
 

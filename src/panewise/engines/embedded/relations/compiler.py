@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -19,14 +21,19 @@ from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
 from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
 from panewise.kernels.relations.group_aggregate import GroupAggregate
 from panewise.kernels.relations.join import WindowJoin
+from panewise.kernels.relations.lifetime import StopAfter
 from panewise.kernels.relations.operator import RelationOperator
+from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.kernels.relations.time_window import TimeWindow
+from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
-from panewise.planner.forms import Form, is_append_only
-from panewise.planner.labels import Label, Labels, UpdatePattern, label
+from panewise.planner.forms import Form, exposed_windows, is_append_only, is_internal
+from panewise.planner.labels import Label, UpdatePattern, label
+from panewise.planner.refreshing import common_slide, eager, externalised
 from panewise.windows.base import Clock
+from panewise.windows.refreshing import moves_in_steps
 
 TIME = "<time>"
 """The guard that is the source's own time column, whatever it is called on the way."""
@@ -34,17 +41,39 @@ Guard = str | None
 """The column whose bounds decide what is late, in a node's own names; None: nothing is."""
 
 
+@dataclass(frozen=True)
+class Watch:
+    """What somebody above wants to know of the windows below."""
+
+    ticking: bool = False
+    """Every instant at which anything can change."""
+    clock: RefreshClock | None = None
+    """When windows refresh."""
+    every: bool = False
+    """Every change of a group, also to an equal value."""
+
+
 class Compiler:
     """Makes the stages of one plan; every occurrence of a node gets stages of its own."""
 
-    def __init__(self, plan: n.Node, ports: Ports, style: Style) -> None:
-        self.labels: Labels = label(plan)
+    def __init__(self, ports: Ports, style: Style) -> None:
         self.ports, self.style = ports, style
         self.uids = Uids()
+        self._watch = Watch()
 
     def root(self, plan: n.Node, form: Form) -> Stage:
         """The whole plan."""
-        return self.stream(plan, None) if form is Form.STREAM else self.relation(plan)
+        if form is Form.STREAM:
+            return self.stream(plan, None)
+        return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
+
+    @contextmanager
+    def _watching(self, watch: Watch) -> Iterator[None]:
+        before, self._watch = self._watch, watch
+        try:
+            yield
+        finally:
+            self._watch = before
 
     # -- relations
 
@@ -52,7 +81,17 @@ class Compiler:
         """A node as a relation at every instant."""
         if is_append_only(node):
             return self.stream(node, TIME)
+        if is_internal(node):
+            return self._produced(node)
         match node:
+            case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
+                return self.relation(node.input)
+            case n.RelationToStream(kind=n.RelationToStreamKind.WSTREAM):
+                return self._output_window(node)
+            case n.RelationToStream():
+                return self._to_stream(node)
+            case n.Lifetime():
+                return self._lifetime(node, self.relation(node.input))
             case n.Filter():
                 return self._filter(node, self.relation(node.input))
             case n.Project():
@@ -92,18 +131,19 @@ class Compiler:
     def _window(self, node: n.Window) -> Stage:
         clause = node.clause
         if clause.spec.clock is not Clock.TIME:
-            below = self.stream(node.input, TIME)
-            counted = CountedWindow(below.schema, clause.spec, self.uids, partition=self._partition(clause),
-                                    predicate=clause.predicate)
-            return self._stage(node, counted, below)
-        below = self.stream(node.input, clause.attribute)
-        operator = TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
-                              negative=self.style is Style.NEGATIVE)
-        return self._stage(node, operator, below)
+            with self._watching(Watch()):
+                below = self.stream(node.input, TIME)
+            return self._stage(node, self._windowed(clause, below), below)
+        with self._watching(Watch()):
+            below = self.stream(node.input, clause.attribute)
+        return self._stage(node, self._windowed(clause, below), below)
 
-    @staticmethod
-    def _partition(clause: n.WindowClause) -> tuple[str, ...]:
-        return clause.partition if clause.spec.clock is Clock.PARTITION_ORDER or clause.partition else ()
+    def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
+        if clause.spec.clock is not Clock.TIME:
+            return CountedWindow(below.schema, clause.spec, self.uids, partition=clause.partition,
+                                 predicate=clause.predicate, ticking=self._watch.ticking)
+        return TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
+                          negative=self.style is Style.NEGATIVE, ticking=self._watch.ticking, clock=self._watch.clock)
 
     def _join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
@@ -129,9 +169,65 @@ class Compiler:
         operator = Difference(left.schema, right.schema, self.uids, queue_for(right.label, self.style))
         return self._stage(node, operator, left, right)
 
-    def _aggregate(self, node: n.GroupAggregate, below: Stage, *, every: bool = False) -> Stage:
+    def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
         grouped = grouped_by(node, below.schema)
-        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=every)
+        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self._watch.every)
+        return self._stage(node, operator, below)
+
+    def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
+        sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
+        return self._stage(node, StopAfter(below.schema, node.amount, sources), below)
+
+    # -- relations as streams
+
+    def _produced(self, node: n.Node) -> Stage:
+        """Every result once; where windows move in steps, an aggregate produces a value at every step."""
+        inside = externalised(node)
+        ticking = self._watch.ticking
+        if any(isinstance(below, n.GroupAggregate) for below in node.walk()):
+            clock = RefreshClock()
+            if _in_steps(inside):
+                with self._watching(Watch(clock=clock)):
+                    below = self.relation(inside)
+                queue = queue_for(below.label, self.style)
+                return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
+            with self._watching(Watch(every=True)):
+                below = self.relation(inside)
+        else:
+            with self._watching(Watch()):
+                below = self.relation(inside)
+        return self._stage(node, Produced(below.schema, self.uids, ticking=ticking), below)
+
+    def _output_window(self, node: n.RelationToStream) -> Stage:
+        made = self._produced(node.input)
+        if node.output_window is None:
+            return made
+        clause = replace(node.output_window, attribute="", partition=())  # by the instant at which a row is produced
+        return self._stage(node, self._windowed(clause, made), made)
+
+    def _to_stream(self, node: n.RelationToStream) -> Stage:
+        """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
+        kinds, ticking = n.RelationToStreamKind, self._watch.ticking
+        if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
+            spec = common_slide(node.input)
+            with self._watching(Watch()):
+                below = self.relation(eager(node.input))
+            queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
+            operator: RelationOperator = RestoredSnapshots(below.schema, self.uids, queues, spec, ticking=ticking) \
+                if node.kind is kinds.RSTREAM else \
+                ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
+            return self._stage(node, operator, below)
+        if node.kind is kinds.RSTREAM:
+            clock = RefreshClock() if _in_steps(node.input) else None
+            with self._watching(Watch(clock=clock, ticking=clock is None)):
+                below = self.relation(node.input)
+            queue = queue_for(below.label, self.style)
+            return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
+        with self._watching(Watch()):
+            below = self.relation(node.input)
+        sign = 1 if node.kind is kinds.ISTREAM else -1
+        operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
+                                   ticking=ticking)
         return self._stage(node, operator, below)
 
     # -- streams
@@ -150,8 +246,11 @@ class Compiler:
                 return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
             case n.Union():
                 return self._union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
-        raise UnsupportedError(f"{type(node).__name__} as a stream is not yet run by the embedded engine; "
-                               "use engine='oracle'")
+            case n.Lifetime():
+                return self._lifetime(node, self.stream(node.input, guard))
+            case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
+                return self._to_stream(node)
+        return self._produced(node)
 
     @staticmethod
     def _guard_of_part(node: n.Union, part: n.Node, guard: Guard) -> Guard:
@@ -167,7 +266,8 @@ class Compiler:
             raise UnsupportedError(f"the stream {node.name!r} has no time column, and a relation needs one: name it "
                                    "with time=, or use engine='oracle'")
         port = self.ports.of(node, schema.time if guard in {None, TIME} else guard)
-        operator = SourceRows(pa.schema(list(schema.columns.items())), self.uids, by_arrival=guard is None)
+        operator = SourceRows(pa.schema(list(schema.columns.items())), self.uids, by_arrival=guard is None,
+                              ticking=self._watch.ticking)
         port.leaves.append(operator)
         return self._stage(node, operator)
 
@@ -178,7 +278,7 @@ class Compiler:
 
     def seen(self, node: n.Node, inputs: tuple[Stage, ...] = ()) -> Label:
         """The label of an edge as the kernels see it: in time, and strict throughout where negatives are sent."""
-        found = self.labels[node].downgrade()
+        found = label(node).output.downgrade()
         if self.style is Style.NEGATIVE and found.pattern is not UpdatePattern.MON:
             return replace(found, pattern=UpdatePattern.STR, lifetime=None)
         return found
@@ -193,3 +293,8 @@ class Compiler:
         """Rows may leave before they said."""
         return stage.label.pattern is UpdatePattern.STR
 
+
+def _in_steps(node: n.Node) -> bool:
+    """Whether all windows a plan shows stand still between refreshes."""
+    specs = [window.clause.spec for window in exposed_windows(node)]
+    return bool(specs) and all(spec.clock is Clock.TIME and moves_in_steps(spec) for spec in specs)

@@ -56,7 +56,7 @@ class RelationQuery:
         self._ports = Ports(progress)
         self._form = form_of(plan)
         self._kind = time_kind(plan)
-        compiler = Compiler(plan, self._ports, self.style)
+        compiler = Compiler(self._ports, self.style)
         self._root = compiler.root(plan, self._form)
         self._uids = compiler.uids
         self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)

@@ -1,0 +1,227 @@
+"""From a changing relation back to a stream: what came, what went, all of it at every refresh (Golab 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.changes import Changes, NetChanges
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Uids, gather, stacked
+from panewise.kernels.relations.live_codes import LiveCodes, renumbered
+from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.refresh import RefreshClock
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.arena import Growing, never
+from panewise.kernels.relations.stores.queues import ExpiryQueue
+from panewise.kernels.relations.sweep import cells_of
+from panewise.kernels.relations.waiting import Waiting
+from panewise.windows.base import WindowSpec
+from panewise.windows.refreshing import refreshes_at_or_after
+
+
+class Produced(RelationOperator):
+    """Every row a relation ever held, once, dated by the instant at which it first appeared (INTERNAL, Golab 3.3.2)."""
+
+    def __init__(self, schema: pa.Schema, uids: Uids, *, ticking: bool = False) -> None:
+        self.schema, self._uids, self._ticking = schema, uids, ticking
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """What was born; what ends does not matter."""
+        lives = inputs[0].lives
+        out = dated(lives.table, lives.born, lives.age, self._uids)
+        return Delta(out, ticks=np.unique(out.born) if self._ticking else None)
+
+
+class ChangesAsStream(RelationOperator):
+    """What came (Istream) or what went (Dstream), as bags of values: a replaced copy is no change.
+
+    With ``refreshes`` of a window events are put out at the next of its refreshes (the restore form).
+    """
+
+    def __init__(self, schema: pa.Schema, uids: Uids, queue: ExpiryQueue, *, sign: int,
+                 refreshes: WindowSpec | None = None, ticking: bool = False) -> None:
+        self.schema, self._uids, self._sign, self._refreshes = schema, uids, sign, refreshes
+        self._net = NetChanges(schema, queue)
+        self._waiting = Waiting(schema)
+        self._ticking = ticking
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """The net changes of one direction."""
+        changes = self._net.step(inputs[0], upto)
+        chosen = np.flatnonzero(changes.sign == self._sign)
+        table, at, age = gather(changes.table, chosen), changes.at[chosen], changes.age[:, chosen]
+        if self._refreshes is not None:
+            at = refreshes_at_or_after(self._refreshes, at)
+            self._waiting.add(at, dated(table, at, age, None))
+            lives = self._waiting.release(upto)
+            table, at, age = lives.table, lives.born, lives.age
+        out = dated(table, at, age, self._uids)
+        return Delta(out, ticks=np.unique(at) if self._ticking else None)
+
+    def snapshot(self) -> Saved:
+        """The rows that are there, and events that wait for a refresh."""
+        header, tables = self._net.snapshot()
+        return header, tables | self._waiting.saved("waiting_")
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._net.restore(header, tables)
+        self._waiting.load(tables, "waiting_")
+
+    def counters(self) -> dict[str, int]:
+        """The rows of the relation."""
+        return self._net.counters()
+
+
+class SnapshotStream(RelationOperator):
+    """The whole relation at every refresh of its windows (Rstream); without a clock, whenever anything can change."""
+
+    def __init__(self, schema: pa.Schema, uids: Uids, queue: ExpiryQueue, clock: RefreshClock | None, *,
+                 ticking: bool = False) -> None:
+        self.schema, self._uids, self._clock, self._ticking = schema, uids, clock, ticking
+        self._rows = AliveRows(schema, queue)
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Every row at every refresh it lives to see."""
+        (delta,) = inputs
+        ticks = self._clock.due(upto) if self._clock is not None else delta.ticks
+        assert ticks is not None, "nobody asked the windows when they change"
+        out = self.snapshots(delta, ticks, upto)
+        return Delta(out, ticks=ticks if self._ticking else None)
+
+    def snapshots(self, delta: Delta, ticks: Ordinals, upto: int) -> Lives:
+        """The relation at these instants."""
+        lives = delta.lives
+        slots = self._rows.alive()
+        left = self._rows.leave(delta, upto)
+        arena = self._rows.arena
+        until = never(len(arena))
+        until[left.slots] = left.at
+        born = np.concatenate([arena.born[slots], lives.born])
+        ends = np.concatenate([until[slots], np.where(lives.expires < upto, lives.expires, FOREVER)])
+        first, last = np.searchsorted(ticks, born), np.searchsorted(ticks, ends)
+        seen = np.maximum(last - first, 0)
+        table = pa.concat_tables([arena.payload.take(slots), lives.table]).combine_chunks()
+        age = stacked([arena.ages_at(slots), lives.age])
+        rows = np.repeat(np.arange(len(seen)), seen)
+        tick = np.arange(len(rows)) - np.repeat(np.cumsum(seen) - seen, seen) + np.repeat(first, seen)
+        self._rows.enter(lives.filter(lives.expires >= upto), upto)
+        self._rows.forget()
+        order = np.lexsort((rows, tick))
+        rows, tick = rows[order], tick[order]
+        return dated(gather(table, rows), ticks[tick], age[:, rows], self._uids)
+
+    def snapshot(self) -> Saved:
+        """The rows that are there, and the next refreshes."""
+        clock = self._clock.saved() if self._clock is not None else None
+        return {"reached": self._rows.reached, "clock": clock}, self._rows.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._rows.load(tables, header["reached"])
+        if self._clock is not None:
+            self._clock.load(header["clock"])
+
+    def counters(self) -> dict[str, int]:
+        """The rows of the relation."""
+        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
+
+
+class RestoredSnapshots(RelationOperator):
+    """Rstream-restore: at every refresh the relation, and what came and went since the refresh before.
+
+    Of equal copies the oldest leave first: what goes beyond the copies of the last refresh was short-lived.
+    """
+
+    def __init__(self, schema: pa.Schema, uids: Uids, queues: tuple[ExpiryQueue, ExpiryQueue], spec: WindowSpec, *,
+                 ticking: bool = False) -> None:
+        self.schema, self._uids, self._spec, self._ticking = schema, uids, spec, ticking
+        self._clock = RefreshClock([spec])
+        self._snapshots = SnapshotStream(schema, uids, queues[0], self._clock)
+        self._net = NetChanges(schema, queues[1])
+        self._events = Waiting(schema)  # changes until the refresh that tells them; went if expires is 0
+        self._codes = LiveCodes(schema)
+        self._before = Growing()  # copies at the last refresh, by code
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Changes of the continuous relation, gathered by refresh."""
+        (delta,) = inputs
+        changes = self._net.step(delta, upto)
+        at = refreshes_at_or_after(self._spec, changes.at)
+        self._note(changes, at)
+        due = self._events.release(upto)
+        short = self._short(due)
+        whole = self._snapshots.snapshots(delta, self._clock.due(upto), upto)
+        both = Lives.concat([short, whole]).by_birth()
+        out = Lives(both.table, self._uids.draw(len(both)), both.born, both.expires, both.age)
+        return Delta(out, ticks=np.unique(out.born) if self._ticking else None)
+
+    def _note(self, changes: Changes, at: Ordinals) -> None:
+        if not len(at):
+            return
+        came = at[changes.sign > 0]
+        if len(came):
+            self._clock.note(0, came, never(len(came)))
+        self._clock.reach(int(at.max()))
+        lives = dated(changes.table, at, changes.age, None)
+        self._events.add(at, Lives(lives.table, lives.uid, at, np.where(changes.sign > 0, FOREVER, 0), lives.age))
+
+    def _short(self, events: Lives) -> Lives:
+        codes = self._codes.codes(events.table, len(events))
+        self._before.extend_to(len(self._codes), 0)
+        cells = cells_of(codes, events.born)
+        came, went = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
+        is_gone = events.expires == 0
+        np.add.at(came, cells.of_event[~is_gone], 1)
+        np.add.at(went, cells.of_event[is_gone], 1)
+        after = cells.running(came - went, self._before.values)
+        before = after - came + went
+        self._before.values[cells.code] = after
+        short = np.maximum(went - before, 0)
+        first = np.empty(len(cells), np.int64)
+        first[cells.of_event[::-1]] = np.arange(len(events))[::-1]
+        rows = np.repeat(first, short)
+        found = events.take(rows)
+        self._forget()
+        return dated(found.table, found.born, found.age, None)
+
+    def _forget(self) -> None:
+        used = int(np.count_nonzero(self._before.values)) if len(self._codes) > 4096 else len(self._codes)
+        if self._codes.crowded(used):
+            kept = np.flatnonzero(self._before.values)
+            moved = self._codes.keep(kept)
+            self._before = renumbered(self._before.values[kept], moved[kept])
+
+    def snapshot(self) -> Saved:
+        """The relation, events since the last refresh, copies at it."""
+        (one, rows), (other, net) = self._snapshots.snapshot(), self._net.snapshot()
+        tables = {f"rows:{n}": t for n, t in rows.items()} | {f"net:{n}": t for n, t in net.items()}
+        tables |= self._events.saved("events_")
+        tables |= {"values": self._codes.values(np.arange(len(self._codes))),
+                   "before": pa.table({"before": self._before.values})}
+        return {"rows": one, "net": other}, tables
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        for name, part in (("rows", self._snapshots), ("net", self._net)):
+            own = {n.removeprefix(f"{name}:"): t for n, t in tables.items() if n.startswith(f"{name}:")}
+            part.restore(header[name], own)
+        self._events.load(tables, "events_")
+        numbers = self._codes.load(tables["values"], tables["before"].num_rows)
+        self._before = renumbered(tables["before"].column(0).to_numpy(), numbers)
+
+    def counters(self) -> dict[str, int]:
+        """The rows of the relation, twice: as it is, and as it is told."""
+        one, other = self._snapshots.counters(), self._net.counters()
+        return {name: one[name] + other[name] for name in one}
+
+
+def dated(table: pa.Table, at: Ordinals, age: npt.NDArray[np.int64], uids: Uids | None) -> Lives:
+    """Rows of a stream, each from its instant on, as old as that instant and the rows it comes from."""
+    uid = uids.draw(len(at)) if uids is not None else np.zeros(len(at), np.int64)
+    return Lives(table, uid, at, never(len(at)), np.concatenate([at[None, :], age[1:]]))

@@ -1,0 +1,50 @@
+"""The refreshes a plan's windows share, and the same plan without them (Golab 3.3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from panewise.core.errors import PlanError
+from panewise.plan.nodes import GroupAggregate, Node, Window
+from panewise.planner.forms import exposed_windows
+from panewise.windows.base import Clock, WindowSpec
+from panewise.windows.predicate import PredicateWindow
+from panewise.windows.sliding import SlidingWindow
+
+
+def common_slide(node: Node) -> WindowSpec:
+    """The window whose refreshes all windows share."""
+    specs = [w.clause.spec for w in exposed_windows(node) if w.clause.spec.clock is Clock.TIME]
+    slides = {(getattr(s, "slide", 1), getattr(s, "origin", 0) % getattr(s, "slide", 1)) for s in specs}
+    if len(slides) != 1:
+        raise PlanError("restore reports at the refreshes of all windows, so they need one common SLIDE; "
+                        f"given: {', '.join(sorted(str(s) for s, _ in slides)) or 'none'}")
+    return specs[0]
+
+
+def eager(node: Node) -> Node:
+    """The same plan with windows that move at every tick."""
+    if isinstance(node, Window):
+        return replace(node, clause=replace(node.clause, spec=_continuous(node.clause.spec)))
+    return node.with_inputs(*(eager(below) for below in node.inputs)) if node.inputs else node
+
+
+def _continuous(spec: WindowSpec) -> WindowSpec:
+    if isinstance(spec, PredicateWindow):
+        return PredicateWindow(_continuous(spec.spec))
+    if isinstance(spec, SlidingWindow) and spec.clock is Clock.TIME:
+        return SlidingWindow(spec.range, 1, spec.origin, spec.lag)
+    return spec
+
+
+def externalised(node: Node) -> Node:
+    """The same plan with all windows it shows external: the state operators work on (Golab 3.3.2)."""
+    shown = {id(window) for window in exposed_windows(node)}
+
+    def changed(below: Node) -> Node:
+        if isinstance(below, Window):
+            return replace(below, clause=replace(below.clause, internal=False)) if id(below) in shown else below
+        again = below.with_inputs(*(changed(child) for child in below.inputs)) if below.inputs else below
+        return replace(again, internal=False) if isinstance(again, GroupAggregate) else again
+
+    return changed(node)

@@ -1,0 +1,127 @@
+"""Relations as streams: Istream, Dstream, Rstream, restored or not; output windows, INTERNAL, LIFETIME."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
+from panewise.plan.nodes import (
+    AntiJoin,
+    Distinct,
+    Filter,
+    GroupAggregate,
+    Join,
+    Lifetime,
+    NamedScalar,
+    Node,
+    Qualify,
+    RelationToStream,
+    Window,
+    WindowClause,
+)
+from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.progress.timeline import Timeline
+from panewise.windows.base import WindowSpec
+from panewise.windows.count import CountWindow
+from panewise.windows.sliding import SlidingWindow
+from relations.plans import PLACES, columns, source, timelines, windows
+from relations.running import assert_like_the_oracle
+from relations.test_group_aggregates import call
+
+EQUAL = Scalar.parse("k = `r.k`")
+
+
+def shaped(shape: int, left: Window, right: Window) -> Node:
+    a, b = columns(left, "k", "v"), columns(right, "k", "v")
+    pairs = Join(Qualify(a, "l"), Qualify(b, "r"), Scalar.parse("`l.k` = `r.k`"))
+    return [Filter(left, Scalar.parse("v > 1")), pairs, Distinct(columns(left, "k")),
+            AntiJoin(a, Qualify(b, "r"), EQUAL),
+            GroupAggregate(a, (NamedScalar.column("k"),), (call("n", "count"), call("top", "max", "v")))][shape]
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows("s"), windows("t"), st.integers(0, 4), st.sampled_from([Kind.ISTREAM, Kind.DSTREAM, Kind.RSTREAM]),
+       timelines(("s", "t"), rows=18), PLACES, PLACES)
+def test_what_comes_what_goes_and_all_of_it(left: Window, right: Window, shape: int, kind: Kind, timeline: Timeline,
+                                            cuts: frozenset[int], saves: frozenset[int]) -> None:
+    plan = RelationToStream(shaped(shape, left, right), kind)
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@st.composite
+def together(draw: st.DrawFn) -> tuple[Window, Window]:
+    """Two windows with one SLIDE."""
+    slide = draw(st.integers(1, 4))
+    made = []
+    for stream in ("s", "t"):
+        spec = SlidingWindow.scoped(draw(st.integers(1, 8)), slide)
+        made.append(Window(source(stream), WindowClause(spec, "ts", OrdinalKind.INTEGER)))
+    return made[0], made[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(together(), st.integers(0, 4), st.sampled_from([Kind.ISTREAM, Kind.RSTREAM]), timelines(("s", "t"), rows=18),
+       PLACES, PLACES)
+def test_restore_reports_what_lived_between_refreshes(pair: tuple[Window, Window], shape: int, kind: Kind,
+                                                      timeline: Timeline, cuts: frozenset[int],
+                                                      saves: frozenset[int]) -> None:
+    plan = RelationToStream(shaped(shape, *pair), kind, restore=True)
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+def internal(window: Window) -> Window:
+    return replace(window, clause=replace(window.clause, internal=True))
+
+
+OUTPUT_WINDOWS: st.SearchStrategy[WindowSpec | None] = st.one_of(
+    st.none(), st.builds(CountWindow, st.integers(1, 4)), st.builds(SlidingWindow.scoped, st.integers(1, 6),
+                                                                    st.integers(1, 3)))
+
+
+@settings(max_examples=120, deadline=None)
+@given(windows("s"), windows("t"), st.integers(0, 1), OUTPUT_WINDOWS, st.booleans(), timelines(("s", "t"), rows=18),
+       PLACES, PLACES)
+def test_internal_windows_and_windows_over_the_output(left: Window, right: Window, shape: int,
+                                                      spec: WindowSpec | None, wstream: bool, timeline: Timeline,
+                                                      cuts: frozenset[int], saves: frozenset[int]) -> None:
+    plan = shaped(shape, internal(left), internal(right))
+    clause = None if spec is None else WindowClause(spec, "valid_from", OrdinalKind.INTEGER)
+    if wstream:
+        plan = RelationToStream(plan, Kind.WSTREAM, output_window=clause)
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+SPECS = st.one_of(st.builds(SlidingWindow.scoped, st.integers(1, 8), st.integers(1, 4)),
+                  st.builds(CountWindow, st.integers(1, 4)))
+
+
+@settings(max_examples=120, deadline=None)
+@given(SPECS, st.sampled_from([(), (NamedScalar.column("k"),)]), OUTPUT_WINDOWS, st.integers(0, 2),
+       timelines(("s",), rows=18), PLACES, PLACES)
+def test_values_of_internal_aggregates_and_windows_over_them(spec: WindowSpec, keys: tuple[NamedScalar, ...],
+                                                             over: WindowSpec | None, shape: int, timeline: Timeline,
+                                                             cuts: frozenset[int], saves: frozenset[int]) -> None:
+    attribute: Any = ("ts", OrdinalKind.INTEGER) if spec.kind == "sliding" else ("row-num", OrdinalKind.ROWS)
+    inner = Window(source(), WindowClause(spec, *attribute, internal=True))
+    values: Node = GroupAggregate(inner, keys, (call("n", "count"), call("top", "max", "v")))
+    clause = None if over is None else WindowClause(over, "valid_from", OrdinalKind.INTEGER)
+    plan = values
+    if shape == 1 and clause is not None:
+        plan = GroupAggregate(Window(values, clause), (), (call("sum", "sum", "n"), call("last", "last", "top")))
+    elif shape == 2:
+        plan = GroupAggregate(RelationToStream(values, Kind.WSTREAM, output_window=clause), (),
+                              (call("sum", "sum", "n"),))
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@settings(max_examples=60, deadline=None)
+@given(windows("s"), windows("t"), st.integers(0, 4), st.integers(1, 10), timelines(("s", "t"), rows=18), PLACES,
+       PLACES)
+def test_a_lifetime_ends_a_query(left: Window, right: Window, shape: int, amount: int, timeline: Timeline,
+                                 cuts: frozenset[int], saves: frozenset[int]) -> None:
+    assert_like_the_oracle(Lifetime(shaped(shape, left, right), amount), timeline, cuts, saves)
