@@ -65,7 +65,7 @@ def run_timeline(query: EmbeddedQuery, arrivals: Timeline, cuts: frozenset[int] 
             batch = []
         if i in saves:
             saved = query.snapshot()
-            query = EmbeddedQuery(query.plan, **options)
+            query = type(query)(query.plan, **options)
             query.restore(saved)
         stream = arrival.stream
         if i == len(arrivals):

@@ -18,6 +18,7 @@ from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.pairing import LEFT, RIGHT
 from panewise.kernels.joins.progress import JoinProgress
 from panewise.kernels.joins.sides import JoinKind, JoinSpec
+from panewise.progress.bounds import BoundTable
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
@@ -70,6 +71,7 @@ class OrderedJoin(ABC):
         self.spec = spec
         self.join = OAJoin(spec)
         self.progress = JoinProgress(spec.pairing, (spec.left.time, spec.right.time))
+        self._sent = BoundTable(spec.left.time)
         self.nothing = self.join.nothing
 
     @abstractmethod
@@ -81,8 +83,13 @@ class OrderedJoin(ABC):
         if not self.progress.punctuate(side, punctuation):
             return self.nothing, []
         results = self._advanced(side)
-        promises = [p for p in self.progress.news() if len(p.patterns) < 2]
-        return results, promises
+        if not self._sent.advance_to(bound := self._reached()):
+            return results, []
+        return results, [END if bound == FINISHED else Punctuation.below(self.spec.left.time, bound)]
+
+    def _reached(self) -> int:
+        """The left time below which every result has left: order is on it, so it is all there is to promise."""
+        return self.progress.individual(LEFT)
 
     @abstractmethod
     def _advanced(self, side: int) -> pa.Table:
@@ -195,6 +202,10 @@ class MergedJoin(OrderedJoin):
         found = pa.concat_tables(results).combine_chunks()
         later = np.maximum(*(to_ordinals(found.column(side.time), side.time) for side in self.spec.sides))
         return found.take(pa.array(np.argsort(later, kind="stable")))
+
+    def _reached(self) -> int:
+        complete = min(table.linear for table in self.progress.bounds)
+        return min(complete, self.spec.pairing.still_needed(LEFT, complete))
 
     @property
     def held(self) -> int:

@@ -25,7 +25,6 @@ from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Project, Source
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
-from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import END, Punctuation
@@ -66,7 +65,6 @@ class JoinedQuery:
         if (aggregate := self._compiled.aggregate) is not None:
             self._stage = WindowStage(aggregate, self._schema, self.late, strategy, stats, empty_windows=empty_windows)
             self._log = WindowLog(aggregate.window, watch=events)
-        self._sent = {time: BoundTable(time) for time in self._times}
         self._listeners: list[Callable[[Punctuation], object]] = []
         self._nothing = self._above(self._stage.present(self._stage.empty_results())) if self._stage is not None else \
             self._schema.empty_table().select(list(plan.columns))
@@ -148,9 +146,6 @@ class JoinedQuery:
         for promise in arrived:
             if self._stage is not None:
                 parts += self._closed(promise, self._stage.advance(promise))
-            for time, table in self._sent.items():
-                if promise.covers_everything or promise.linear_bound(time) is not None:
-                    table.advance(promise)
             for listener in self._listeners:
                 listener(promise)
         return parts
@@ -257,7 +252,7 @@ class JoinedQuery:
     def status(self, windows: int = WINDOWS_LISTED) -> QueryStatus:
         """Rows, late rows, watermarks and how much state there is; with a window aggregate its open windows, too.
 
-        ``watermark`` is the bound on the time of results (the smaller where there are two), ``buffered`` the rows that
+        ``watermark`` is the bound on both times of the pairs, ``buffered`` the rows that
         the joins hold, ``joins`` the counters of each.
         """
         counters = [join.join.counters() for join in self._compiled.joins]
@@ -265,7 +260,7 @@ class JoinedQuery:
             found = build_status(self._stage, self._inputs, self._late.counts, arrived=self._arrived, listed=windows,
                                  window=self._compiled.aggregate.window)
         else:
-            bound = min((table.linear for table in self._sent.values()), default=NO_BOUND)
+            bound = min(join.join.progress.earliest() for join in self._compiled.joins)
             found = QueryStatus(
                 rows=self._arrived, late=self.late_count, watermark=bound_text(bound, self._kind), open_windows=0,
                 window_groups=0, partials=0, buffered=0, state_bytes=0, windows=[],
@@ -296,7 +291,6 @@ class JoinedQuery:
             "query": self.fingerprint, "late": self.late.value, "arrived": self._arrived, "late_count": late_count,
             "inputs": {name: source.snapshot() for name, source in self._inputs.items()},
             "melds": [meld.snapshot() for meld in self._compiled.melds],
-            "sent": {time: table.snapshot() for time, table in self._sent.items()},
             "open": [] if self._log is None else sorted(self._log.open), "extra": dict(extra or {}),
         }
         states = {f"join {i}": join.snapshot() for i, join in enumerate(self._compiled.joins)}
@@ -322,8 +316,6 @@ class JoinedQuery:
             self._inputs[name].restore(state)
         for meld, state in zip(self._compiled.melds, header["melds"], strict=True):
             meld.restore(state)
-        for time, state in header["sent"].items():
-            self._sent[time].restore(state)
         if self._log is not None:
             self._log.open = set(header["open"])
         self._arrived = header["arrived"]
@@ -331,12 +323,6 @@ class JoinedQuery:
         return dict(header["extra"])
 
     # -- inside
-
-    @property
-    def _times(self) -> tuple[str, ...]:
-        """The times of the joins that are columns of the results."""
-        found = dict.fromkeys(time for join in self._compiled.joins for time in join.times)
-        return tuple(time for time in found if time in self._schema.names)
 
     @property
     def _kind(self) -> OrdinalKind:
