@@ -34,8 +34,6 @@ def relational_gaps(plan: n.Node) -> Iterator[str]:
                 yield "a window over a window aggregate is not yet run"
             case n.Filter() | n.Project() | n.Qualify() | n.Union() | n.Join() if is_mixed(node):
                 yield "INTERNAL windows beside others are not yet run"
-            case n.Source(schema=schema) if schema.columns and schema.time is None:
-                yield f"the stream {node.name!r} without a time column is not yet run"
             case _:
                 pass
 

@@ -14,6 +14,7 @@ from panewise.engines.embedded.relations.ports import Ports
 from panewise.engines.embedded.relations.predicates import match_of
 from panewise.engines.embedded.relations.styles import Style, queue_for
 from panewise.engines.embedded.relations.tree import Stage
+from panewise.kernels.relations.as_of import AsOfJoin
 from panewise.kernels.relations.count_window import CountedWindow
 from panewise.kernels.relations.delta import Uids
 from panewise.kernels.relations.difference import Difference
@@ -29,7 +30,7 @@ from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
-from panewise.planner.forms import Form, exposed_windows, is_append_only, is_internal
+from panewise.planner.forms import Form, exposed_windows, is_append_only, is_internal, is_retroactive
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.refreshing import common_slide, eager, externalised
 from panewise.windows.base import Clock
@@ -51,6 +52,8 @@ class Watch:
     """When windows refresh."""
     every: bool = False
     """Every change of a group, also to an equal value."""
+    by_time: bool = False
+    """Rows of a stream that is never late still wait for a table."""
 
 
 class Compiler:
@@ -110,6 +113,8 @@ class Compiler:
                 return self._difference(node, self.relation(node.left), self.relation(node.right))
             case n.GroupAggregate():
                 return self._aggregate(node, self.relation(node.input))
+            case n.TableJoin():
+                return self._table_join(node, self.relation(node.input))
             case n.Distinct():
                 return self._distinct(node, self.relation(node.input))
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
@@ -177,6 +182,33 @@ class Compiler:
     def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
         return self._stage(node, StopAfter(below.schema, node.amount, sources), below)
+
+    # -- tables
+
+    def _table_join(self, node: n.TableJoin, rows: Stage) -> Stage:
+        """Rows with the table as it is, or as it was before each row's own instant."""
+        retroactive = is_retroactive(node)
+        with self._watching(Watch(ticking=self._watch.ticking and retroactive)):
+            table = self._table(node.table)
+        match = match_of(node.predicate, rows.schema, table.schema)
+        if not retroactive:
+            return self._stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
+        join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
+                          catalogued=self.has_ends(rows))
+        return self._stage(node, join, rows, table)
+
+    def _table(self, node: n.Node) -> Stage:
+        match node:
+            case n.Filter():
+                return self._filter(node, self._table(node.input))
+            case n.Project():
+                return self._project(node, self._table(node.input))
+            case n.Qualify():
+                return self._qualify(node, self._table(node.input))
+            case n.Table() | n.Source():
+                return self._named(node, node.schema.time, by_arrival=False)
+        raise UnsupportedError(f"{type(node).__name__} in place of a table is not yet run by the embedded engine; "
+                               "use engine='oracle'")
 
     # -- relations as streams
 
@@ -248,6 +280,9 @@ class Compiler:
                 return self._union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
             case n.Lifetime():
                 return self._lifetime(node, self.stream(node.input, guard))
+            case n.TableJoin() if is_append_only(node):
+                with self._watching(replace(self._watch, by_time=True)):
+                    return self._table_join(node, self.stream(node.input, guard))
             case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
                 return self._to_stream(node)
         return self._produced(node)
@@ -259,14 +294,15 @@ class Compiler:
         return part.columns[node.columns.index(guard)]
 
     def _source(self, node: n.Source, guard: Guard) -> Stage:
-        schema = node.schema
-        if not schema.columns:
-            raise PlanError(f"the columns of the stream {node.name!r} must be known: give the query a schema")
-        if schema.time is None:
-            raise UnsupportedError(f"the stream {node.name!r} has no time column, and a relation needs one: name it "
-                                   "with time=, or use engine='oracle'")
-        port = self.ports.of(node, schema.time if guard in {None, TIME} else guard)
-        operator = SourceRows(pa.schema(list(schema.columns.items())), self.uids, by_arrival=guard is None,
+        time = node.schema.time
+        by_arrival = guard is None and not self._watch.by_time
+        return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
+
+    def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
+        if not node.schema.columns:
+            raise PlanError(f"the columns of {node.name!r} must be known: give the query a schema")
+        port = self.ports.of(node, guard)
+        operator = SourceRows(pa.schema(list(node.schema.columns.items())), self.uids, by_arrival=by_arrival,
                               ticking=self._watch.ticking)
         port.leaves.append(operator)
         return self._stage(node, operator)

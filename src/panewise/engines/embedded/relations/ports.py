@@ -16,7 +16,7 @@ from panewise.engines.embedded.chunks import Chunk
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
-from panewise.plan.nodes import Named
+from panewise.plan.nodes import Named, Source
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED
@@ -32,8 +32,10 @@ class Port:
     name: str
     schema: SourceSchema
     guard: str | None
-    """None for a table without a time column: it is complete when its input has ended."""
+    """None without a time column: a table is then complete when its input has ended, a stream ordered by arrival."""
     source: StreamInput
+    by_place: bool = False
+    """Rows are dated by their place among all that arrived."""
     leaves: list[SourceRows] = field(default_factory=list)
 
     @property
@@ -41,10 +43,11 @@ class Port:
         """What the combined progress calls it."""
         return f"{self.name}.{self.guard}"
 
-    @property
-    def bound(self) -> int:
+    def bound(self, place: int) -> int:
         """No row below it will come."""
-        return FINISHED if self.source.finished else self.source.bounds.linear
+        if self.source.finished:
+            return FINISHED
+        return place if self.by_place else self.source.bounds.linear
 
     def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
         """Rows with the bounds in force, and what the progress policy promises after them."""
@@ -56,12 +59,12 @@ class Port:
             return np.zeros(chunk.table.num_rows, np.bool_)
         return (chunk.values < chunk.bounds) | (chunk.values < reached)
 
-    def arrive(self, chunk: Chunk) -> None:
-        """Rows that are not late, to the leaves."""
+    def arrive(self, chunk: Chunk, place: int) -> None:
+        """Rows that are not late, to the leaves; ``place`` is that of the first of the batch."""
         if not chunk.table.num_rows:
             return
         table = self._complete(chunk.table)
-        times = self._times(table)
+        times = np.arange(place, place + table.num_rows) if self.by_place else self._times(table)
         due = chunk.values if chunk.values is not None else times
         for leaf in self.leaves:
             leaf.arrive(table.select(leaf.schema.names), due, times, chunk.arrivals)
@@ -96,7 +99,8 @@ class Ports:
         """The port of a stream with this guard; made when it is first asked for."""
         at = (node.name, guard)
         if at not in self._ports:
-            self._ports[at] = Port(node.name, node.schema, guard, self._input(node, guard))
+            self._ports[at] = Port(node.name, node.schema, guard, self._input(node, guard),
+                                   by_place=guard is None and isinstance(node, Source))
         return self._ports[at]
 
     def named(self, stream: str) -> list[Port]:

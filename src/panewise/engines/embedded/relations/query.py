@@ -22,7 +22,7 @@ from panewise.engines.embedded.relations.styles import Style
 from panewise.engines.embedded.status import WINDOWS_LISTED, QueryStatus, bound_text
 from panewise.kernels.relations.delta import integers
 from panewise.kernels.state_file import decode_state, encode_state
-from panewise.plan.nodes import Node
+from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
 from panewise.planner.forms import Form, form_of, time_kind
 from panewise.progress.late import LatePolicy
@@ -66,7 +66,9 @@ class RelationQuery:
         self._late = LateOutput(self.late, self.streams)
         self._clocks = Clockwork([port.source for port in self._ports], self._kind)
         self._meld = Meld([port.key for port in self._ports])
-        self._arrived = 0
+        tables = {node.name for node in plan.walk() if isinstance(node, Table)}
+        self._tables = [port for port in self._ports if port.name in tables]
+        self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
 
     # -- in and out
@@ -80,6 +82,7 @@ class RelationQuery:
         """Take in rows or a punctuation of one stream; what happened at the instants it completes."""
         ports = self._ports.named(stream)
         if isinstance(item, Punctuation):
+            self._place += not item.covers_everything
             for port in ports:
                 if self._clocks:
                     self._clocks.sign_of_life(port.source, item)
@@ -100,11 +103,12 @@ class RelationQuery:
         self._arrived += table.num_rows
         for (port, chunk, promises), mask, (_, _, idle) in zip(taken, late, saved, strict=True):
             port.source.rows += table.num_rows
-            port.arrive(chunk.filter(~mask) if mask.any() else chunk)
+            port.arrive(chunk.filter(~mask) if mask.any() else chunk, self._place)
             if idle:
                 self._meld.set_idle(port.key, idle=False)
             for promise in promises:
                 self._promise(port, promise)
+        self._place += table.num_rows
         missed = np.logical_or.reduce(late)
         if missed.any():
             self._late.add(ports[0].source, taken[0][1], missed, self._reached)
@@ -147,14 +151,17 @@ class RelationQuery:
 
     def _promise(self, port: Port, promise: Punctuation) -> None:
         if port.source.promise(promise):
-            self._meld.advance(port.key, port.bound)
+            self._meld.advance(port.key, port.bound(self._place))
 
     # -- steps
 
     def _advance(self) -> pa.Table:
-        bound = self._meld.bound if self._guarded else FINISHED
-        if not self._guarded:
+        for port in self._ports:
+            if port.by_place and not port.source.finished:
+                self._meld.advance(port.key, self._place)
+        if not self._guarded and not self._tables:
             return self._results.step(self._root.step(FINISHED), FINISHED)
+        bound = self._meld.bound if self._guarded else min(port.bound(self._place) for port in self._tables)
         parts = []
         if bound > self._reached:
             parts = [self._step(upto) for upto in (*self._cuts(bound), bound)]
@@ -251,7 +258,8 @@ class RelationQuery:
         results, shown = self._results.snapshot()
         tables |= kept | {f"results:{name}": table for name, table in shown.items()}
         header = {"query": self.fingerprint, "late": self.late.value, "arrived": self._arrived,
-                  "late_count": late_count, "inputs": {p.key: p.source.snapshot() for p in self._ports},
+                  "place": self._place, "late_count": late_count,
+                  "inputs": {p.key: p.source.snapshot() for p in self._ports},
                   "meld": self._meld.snapshot(), "reached": self._reached, "uid": self._uids.next,
                   "operators": operators, "results": results, "extra": dict(extra or {})}
         return encode_state(KIND, VERSION, header, tables)
@@ -268,7 +276,8 @@ class RelationQuery:
         for port in self._ports:
             port.source.restore(header["inputs"][port.key])
         self._meld.restore(header["meld"])
-        self._arrived, self._reached, self._uids.next = header["arrived"], header["reached"], header["uid"]
+        self._arrived, self._place, self._reached = header["arrived"], header["place"], header["reached"]
+        self._uids.next = header["uid"]
         tree.restore(self._root, header["operators"], tables)
         shown = {n.removeprefix("results:"): t for n, t in tables.items() if n.startswith("results:")}
         self._results.restore(header["results"], shown)

@@ -1,0 +1,63 @@
+"""A stream or window with a table whose updates do not reach back (NRR): every row keeps what it met (Golab 3.3.1).
+
+A row meets the table as it was before the row's own instant (Definition 2). Table rows are kept for good, because a
+row may show long after its instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.kernels.relations.delta import Delta, Lives, Uids
+from panewise.kernels.relations.key_codes import JoinKeys
+from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.pairing import Match, Side
+from panewise.kernels.relations.stateless import truth
+from panewise.progress.watermarks import NO_BOUND
+
+
+class AsOfJoin(RelationOperator):
+    """Rows beside the table rows that were there before them; lives, ages and ends are those of the row."""
+
+    def __init__(self, left: pa.Schema, table: pa.Schema, match: Match, uids: Uids) -> None:
+        self.schema = pa.schema([*left, *table])
+        self._match, self._uids = match, uids
+        self._keys = JoinKeys(match.keys)
+        self._table = Side(table, in_order=False)
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """Table rows first: those of an instant are seen by later rows only."""
+        rows, table = inputs
+        codes = self._keys.codes(self._match.right, table.lives.table)
+        asking = self._keys.codes(self._match.left, rows.lives.table)
+        self._table.add(table.lives, codes, len(self._keys))
+        lives = rows.lives
+        times = lives.age[0]
+        before = Lives(lives.table, lives.uid, times - 1, times, lives.age)  # alive in the instant before each row
+        found, slots = self._table.probe(asking, before, len(self._table.arena), NO_BOUND)
+        met = lives.take(found)
+        both = pa.table([*met.table.columns, *self._table.arena.payload.take(slots).columns], schema=self.schema)
+        out = Lives(both, met.uid, met.born, met.expires, met.age)
+        if self._match.residual is not None and len(out):
+            out = out.filter(truth(self._match.residual, out.table))
+        out = Lives(out.table, self._uids.draw(len(out)), out.born, out.expires, out.age)
+        return Delta(out, ticks=rows.ticks)
+
+    def snapshot(self) -> Saved:
+        """The table."""
+        return {}, self._table.arena.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._table.arena.load(tables)
+        self._keys.forget()
+        codes = self._keys.codes(self._match.right, self._table.arena.payload.table())
+        self._table.relink(codes if len(codes) else np.empty(0, np.int64), len(self._keys))
+
+    def counters(self) -> dict[str, int]:
+        """Table rows."""
+        return {"rows": len(self._table.arena), "bytes": self._table.arena.nbytes}

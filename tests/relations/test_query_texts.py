@@ -1,0 +1,66 @@
+"""Every query text of the language that is a relation runs in process with the oracle's answer."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from panewise.engines.embedded.relations import RelationQuery
+from panewise.engines.oracle.engine import Oracle
+from panewise.plan.nodes import BandJoin, Node, Source, Table, TumblingJoin
+from panewise.planner.capabilities import unsupported
+from panewise.planner.relational import is_relational
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.sql import parse
+from relations.running import bag, run_relation
+from sql.sql_cases import catalog, options
+from sql.test_queries_run import CASES, arrivals
+
+
+def plan_of(case: dict[str, Any]) -> Node:
+    return parse(case["text"], catalog(), **options(case))
+
+
+def is_relation(plan: Node) -> bool:
+    return is_relational(plan) and not any(isinstance(n, BandJoin | TumblingJoin) for n in plan.walk())
+
+
+RELATIONS = [c for c in CASES if is_relation(plan_of(c))]
+NOT_YET: dict[str, str] = {"ex-window-over-windows": "WindowAggregate"}
+
+
+def disordered(plan: Node, rows: int) -> Timeline:
+    """Rows of all streams, out of order, with promises about their times that are kept."""
+    sources = {n.name: n.schema for n in plan.walk() if isinstance(n, Source | Table)}
+    timeline = arrivals(sources, rows)
+    Random(rows).shuffle(timeline)
+    made: Timeline = []
+    for place, arrival in enumerate(timeline):
+        made.append(arrival)
+        schema = sources[arrival.stream]
+        ahead = [a.item[schema.time] for a in timeline[place + 1 :] if a.stream == arrival.stream and schema.time]
+        if ahead and schema.time is not None:
+            bound = schema.ordinal_kind(schema.time).parse(min(ahead))
+            made.append(Arrival(arrival.stream, Punctuation.below(schema.time, bound)))
+    return made
+
+
+def test_there_are_relations_of_many_shapes() -> None:
+    names = {type(n).__name__ for c in RELATIONS for n in plan_of(c).walk()}
+    assert names >= {"Join", "Distinct", "AntiJoin", "SemiJoin", "BagDifference", "GroupAggregate", "RelationToStream",
+                     "Lifetime", "Union"}
+
+
+@pytest.mark.parametrize("case", RELATIONS, ids=[c["id"] for c in RELATIONS])
+def test_a_relation_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
+    plan = plan_of(case)
+    if case["id"] in NOT_YET:
+        assert NOT_YET[case["id"]] in next(unsupported(plan, "embedded"))
+        return
+    timeline = disordered(plan, 12)
+    found, query = run_relation(plan, timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
+    assert isinstance(query, RelationQuery)
+    assert bag(found) == bag(Oracle(plan, timeline).results())
