@@ -1,7 +1,7 @@
 """Choose a plan: rewrites to a bounded closure, labels, refusals, costs, the minimum (Golab 3.5.3).
 
-Without statistics only what is always better is done; with them every candidate has a cost and the cheapest wins, the
-query as written among equals. The same question always has the same answer.
+Without statistics only what is always better is done; with them every candidate has a cost and the cheapest wins, if it
+is clearly cheaper than the query as written. The same question always has the same answer.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from panewise.planner.rewrites.join_reorders import flattened, left_deep
 from panewise.planner.rewrites.scalars import equalities, movable
 from panewise.planner.structures import Structures, Style, choose_structures, result_path, walk
 
+MARGIN = 0.1
+"""How much cheaper than the query as written a plan must be: less is within what estimates are off."""
 RELATIONAL = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate, n.Union, n.TableJoin)
 
 
@@ -124,7 +126,10 @@ def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, styl
                          "no statistics: only what is better whatever the data" if chosen.by else "as written")
     ranked = sorted(found, key=lambda c: c.cost.total)  # stable: the query as written first among equals
     written = next((c for c in found if not c.by), None)
-    return Optimized(plan, ranked[0], tuple(ranked), tuple(refused), statistics, style, _why(ranked, written))
+    chosen = ranked[0]
+    if written is not None and chosen.cost.total > (1 - MARGIN) * written.cost.total:
+        chosen = written
+    return Optimized(plan, chosen, tuple(ranked), tuple(refused), statistics, style, _why(chosen, ranked, written))
 
 
 def as_written(found: Optimized) -> Candidate:
@@ -188,19 +193,16 @@ def _as_stream(side: n.Node, join: n.Node, flows: Flows) -> Stream:
     return Stream(flow.rate, flow.size / flow.rate if flow.rate else 0.0, values, values)
 
 
-def _why(ranked: list[Candidate], written: Candidate | None) -> str:
-    """Why the first one won: its distance from the query as written, and what is dearest in both."""
-    first = ranked[0]
+def _why(chosen: Candidate, ranked: list[Candidate], written: Candidate | None) -> str:
+    """Why one won: its distance from the query as written, and what is dearest in both."""
     if written is None:
-        return f"the query as written may not be run; of those that may this is the cheapest, {_dearest(first)}"
+        return f"the query as written may not be run; of those that may this is the cheapest, {_dearest(chosen)}"
     if len(ranked) == 1:
         return "there is no other plan"
-    if first is written:
-        second = ranked[1].cost.total
-        share = second / first.cost.total - 1 if first.cost.total else 0.0
-        return f"as written it is the cheapest; the next, {ranked[1].origin}, costs {share:.0%} more"
-    saved = 1 - first.cost.total / written.cost.total if written.cost.total else 0.0
-    return f"{saved:.0%} below the query as written, where {_dearest(written)}; here {_dearest(first)}"
+    if chosen is written:
+        return f"as written: no other plan is cheaper by {MARGIN:.0%}; {_dearest(chosen)}"
+    saved = 1 - chosen.cost.total / written.cost.total if written.cost.total else 0.0
+    return f"{saved:.0%} below the query as written, where {_dearest(written)}; here {_dearest(chosen)}"
 
 
 def _dearest(found: Candidate) -> str:
