@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from panewise.core.schema import ROW_NUM_NAMES
+import pyarrow as pa
+
+from panewise.core.schema import ROW_NUM_NAMES, SourceSchema
 from panewise.plan import nodes as n
 
 STREAM_JOINS = (n.BandJoin, n.TumblingJoin)
 AROUND = (n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate)
 """What may stand below and above a join of streams."""
+RELATIONS = (n.GroupAggregate, n.Distinct)
+"""What may stand above them and makes a relation of their pairs: one that only grows or is replaced group by group."""
+BORN = "<born>"
+"""The instant of a pair: the later of its two times (rule U6)."""
 OF_ARRIVAL = frozenset({"first", "last"})
 """Aggregates whose answer depends on the order in which rows come."""
 
@@ -22,14 +28,102 @@ def has_stream_join(plan: n.Node) -> bool:
 
 def stream_join_gaps(plan: n.Node) -> Iterator[str]:
     """Why a plan with joins of streams cannot be run, from the root down."""
+    over_relation = is_relation_of_pairs(plan)
     for node in plan.walk():
-        if not isinstance(node, STREAM_JOINS + AROUND):
+        if not isinstance(node, STREAM_JOINS + AROUND + RELATIONS):
             yield f"{type(node).__name__} with a join of streams is not yet run"
+    if over_relation:
+        yield from _under_relation(plan)
     aggregates = [node for node in plan.walk() if isinstance(node, n.WindowAggregate)]
     if len(aggregates) > 1:
         yield "a window aggregate over another is not yet run"
     elif aggregates:
         yield from _over_joins(plan, aggregates[0])
+
+
+def is_relation_of_pairs(plan: n.Node) -> bool:
+    """Whether the pairs of a plan's joins make a changing relation, rather than leave as they are."""
+    return any(isinstance(node, RELATIONS) for node in plan.walk())
+
+
+def _under_relation(plan: n.Node) -> Iterator[str]:
+    joins = tops(plan)
+    inside = {id(node) for join in joins for node in join.walk()}
+    if any(isinstance(node, n.WindowAggregate) for node in plan.walk()):
+        yield "a window aggregate with a join of streams and a changing relation is not yet run"
+    if any(isinstance(node, RELATIONS) for join in joins for node in join.walk()):
+        yield "a join of streams over a changing relation is not yet run"
+    if any(isinstance(node, n.Source) and id(node) not in inside for node in plan.walk()):
+        yield "a join of streams beside another stream in a changing relation is not yet run"
+    for join in joins:
+        if sum(isinstance(node, STREAM_JOINS) for node in join.walk()) > 1:
+            yield "a changing relation over a join of joins is not yet run"
+        for source in join.walk():
+            if isinstance(source, n.Source) and not {source.schema.time} >= _times(join, source):
+                yield (f"a changing relation over a join on another column than the time of {source.name!r} is not "
+                       "yet run")
+
+
+def tops(plan: n.Node) -> list[n.BandJoin | n.TumblingJoin]:
+    """The joins of streams that are under no other."""
+    if isinstance(plan, n.BandJoin | n.TumblingJoin):
+        return [plan]
+    return [join for below in plan.inputs for join in tops(below)]
+
+
+def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | None]:
+    """What a source calls the times its rows are joined by."""
+    found: set[str | None] = set()
+
+    def visit(node: n.Node, name: str | None) -> None:
+        match node:
+            case n.Source():
+                found.update({name} if node is source else ())
+            case n.Project():
+                visit(node.input, next((i.scalar.column_name for i in node.items if i.name == name), None))
+            case n.Qualify():
+                visit(node.input, name and name.removeprefix(f"{node.alias}."))
+            case n.Union():
+                for part in node.parts:
+                    visit(part, part.columns[node.columns.index(name)] if name in node.columns else name)
+            case _:
+                for below in node.inputs:
+                    visit(below, name)
+
+    visit(join.left, join.left_time)
+    visit(join.right, join.right_time)
+    return found
+
+
+def over_pairs(plan: n.Node, columns: Callable[[str, n.Project], Mapping[str, pa.DataType]],
+               ) -> tuple[n.Node, dict[str, n.BandJoin | n.TumblingJoin]]:
+    """The plan over streams of pairs in the place of its joins, and the joins by the names of these streams.
+
+    ``columns`` is told each stream and the join that makes it, cut down to the columns that are read, and gives types.
+    """
+    joins: dict[str, n.BandJoin | n.TumblingJoin] = {}
+
+    def visit(node: n.Node, read: set[str]) -> n.Node:
+        match node:
+            case n.BandJoin() | n.TumblingJoin():
+                name = f"<pairs {len(joins) + 1}>"
+                joins[name] = node
+                shown = [c for c in node.columns if c in read | {node.left_time, node.right_time}]
+                items = tuple(n.NamedScalar.column(c) for c in shown)
+                types = columns(name, n.Project(node, items))
+                schema = SourceSchema({**types, BORN: types[node.left_time]}, time=BORN)
+                return n.Project(n.Source(name, schema), items)
+            case n.GroupAggregate():
+                scalars = [k.scalar for k in node.keys] + [s for call in node.aggregates for s in call.arguments]
+                return node.with_inputs(visit(node.input, {c for scalar in scalars for c in scalar.columns}))
+            case n.Project():
+                return node.with_inputs(visit(node.input, {c for i in node.items for c in i.scalar.columns}))
+            case n.Filter():
+                return node.with_inputs(visit(node.input, read | node.predicate.columns))
+            case _:  # by position, or all of a row
+                return node.with_inputs(*(visit(below, set(below.columns)) for below in node.inputs))
+
+    return visit(plan, set(plan.columns)), joins
 
 
 def _over_joins(plan: n.Node, aggregate: n.WindowAggregate) -> Iterator[str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from panewise.core.errors import PlanError
-from panewise.engines.embedded.joined import JoinedQuery
+from panewise.engines.embedded.joined import JoinedQuery, PairRelationQuery
 from panewise.engines.embedded.query import EmbeddedQuery, Progress
 from panewise.engines.embedded.relations import RelationQuery
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.relational import is_relational
-from panewise.planner.stream_joins import has_stream_join
+from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs
 from panewise.progress.late import LatePolicy
 
-RunningQuery: TypeAlias = EmbeddedQuery | JoinedQuery | RelationQuery
+RunningQuery: TypeAlias = EmbeddedQuery | JoinedQuery | PairRelationQuery | RelationQuery
 
 
 def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source", events: bool = False,
@@ -27,6 +27,9 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
     ``direct``).
     """
     check(plan, "embedded")
+    if has_stream_join(plan) and is_relation_of_pairs(plan):
+        return PairRelationQuery(plan, late=late, progress=progress, emit=emit,
+                                 style="upa" if strategy == "auto" else strategy)
     if has_stream_join(plan):
         return JoinedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats, emit=emit,
                            empty_windows=empty_windows)

@@ -1,5 +1,6 @@
-"""Joins of streams on the embedded engine: rows out as they are found, or a window aggregate over them."""
+"""Joins of streams on the embedded engine: pairs as they are found, window aggregates and relations over them."""
 
 from panewise.engines.embedded.joined.query import JoinedQuery
+from panewise.engines.embedded.joined.relation import PairRelationQuery
 
-__all__ = ["JoinedQuery"]
+__all__ = ["JoinedQuery", "PairRelationQuery"]

@@ -166,6 +166,11 @@ class JoinedQuery:
         if late.any():
             self._late.add(source, chunk, late, source.bounds.linear)
 
+    @property
+    def latest(self) -> int:
+        """No pair whose later time is below this will come."""
+        return self._compiled.joins[-1].join.progress.latest()
+
     # -- results as the user sees them
 
     def _present(self, parts: list[pa.Table]) -> pa.Table:
