@@ -122,6 +122,12 @@ SHAPES: dict[str, Callable[[Draw], n.Node]] = {
     "projection below names": lambda d: d(st.sampled_from([
         shown(named(d, A), "a.v"), shown(filtered(d, windowed(d), "x > 1"), "x", "v"),
     ])),
+    "projection below existence": lambda d: d(st.sampled_from([
+        shown(existence(d, named(d, A)), "a.x"), existence(d, named(d, A)), shown(existence(d, pair(d)), "b.x"),
+    ])),
+    "projection below aggregate": lambda d: d(st.sampled_from([
+        counted(windowed(d), "v"), counted(pair(d), "a.v"),
+    ])),
     "projections merge": lambda d: d(st.sampled_from([
         shown(n.Project(windowed(d), (n.NamedScalar("y", scalar("x + 1")), n.NamedScalar.column("v"))), "y"),
         shown(windowed(d), "ts", "v", "x"),

@@ -115,6 +115,13 @@ def reordered(node: n.Node, columns: Iterable[str]) -> n.Project:
     return n.Project(node, tuple(n.NamedScalar.column(c) for c in columns))
 
 
+def narrowed(node: n.Node, needed: set[str]) -> n.Node:
+    """The node with only those of its columns that are needed, in their order; as it is if none can be dropped."""
+    columns = columns_of(node)
+    kept = [c for c in columns or () if c in needed]
+    return node if columns is None or len(kept) == len(columns) or not kept else reordered(node, kept)
+
+
 def by_position(node: n.Union, part: n.Node) -> Mapping[str, str] | None:
     """The union's names to the part's; None if they are not known."""
     names, own = columns_of(node), columns_of(part)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from panewise.plan import nodes as n
 from panewise.planner.rewrites.base import Role, Rule
-from panewise.planner.rewrites.columns import apart, columns_of, reordered
+from panewise.planner.rewrites.columns import apart, narrowed
 
 NARROWABLE = (n.Join, n.BandJoin, n.TumblingJoin)
 
@@ -25,16 +25,10 @@ def apply(node: n.Node) -> list[n.Node]:
     needed |= join.predicate.columns if join.predicate is not None else set()
     if isinstance(join, n.BandJoin | n.TumblingJoin):
         needed |= {join.left_time, join.right_time}
-    sides = [_narrowed(side, needed) for side in (join.left, join.right)]
+    sides = [narrowed(side, needed) for side in (join.left, join.right)]
     if sides == [join.left, join.right]:
         return []
     return [replace(node, input=replace(join, left=sides[0], right=sides[1]))]
-
-
-def _narrowed(side: n.Node, needed: set[str]) -> n.Node:
-    columns = columns_of(side)
-    kept = [c for c in columns or () if c in needed]
-    return side if columns is None or len(kept) == len(columns) or not kept else reordered(side, kept)
 
 
 RULE = Rule("projection below join", "L8", "π(S1 ⋈ S2) = π(π1(S1) ⋈ π2(S2)), join columns kept", apply, Role.NARROW,
