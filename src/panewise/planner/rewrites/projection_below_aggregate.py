@@ -1,4 +1,4 @@
-"""γ(R) = γ(π(R)), if π keeps the keys and the arguments of the aggregates; where there are neither, all columns stay."""
+"""γ(R) = γ(π(R)), if π keeps the keys and the arguments of the aggregates; where there are neither, all stay."""
 
 from __future__ import annotations
 
