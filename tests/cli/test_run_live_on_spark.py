@@ -47,7 +47,10 @@ def test_the_rate_source_has_windows_too(spark: object, capsys: pytest.CaptureFi
     (["--stream", "bids=auction:cars"], "no stream 'cars'"),
     (["--stream", "bids=auction:bids?speed=3"], "no 'speed'"),
     (["--stream", "bids=kafka://localhost:9092/bids"], "declare the columns of 'bids'"),
+    (["--stream", "bids=kafka://localhost:9092/bids", "--columns", "bids=ts timestamp, auction bigint"],
+     "spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10"),
     (["--stream", "bids=tcp://localhost", "--columns", "bids=ts timestamp"], "write tcp://127.0.0.1:9000"),
+    (["--stream", "bids=auction:bids?events=9", "--emit", "clock:5s"], "the trigger is the clock"),
     (["--stream", "bids=rate:10", "--out", "x.parquet"], "--out DIR/"),
     (["--stream", "bids=rate:10", "--time", "bets=ts"], "no such --stream"),
 ])

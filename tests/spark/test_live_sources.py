@@ -133,7 +133,7 @@ def test_status_adds_up_reports() -> None:
                           {"endOffset": json.dumps({"place": json.dumps({"ended": True})})}]}
     status = status_after([report, report])
     assert status == QueryStatus("", 3, 20, 5.0, 7, 2_000_000, 4, "00:05", None, 2.0)
-    assert str(status) == "batch 3, 20 rows in (5/s), state 7 entries, 2.0 MB, bound 00:05, 4 late"
+    assert str(status) == "batch 3, 20 rows in (5/s), state 7 entries, 2.0 MB, 4 late, bound 00:05"
 
 
 def test_explain_says_what_each_operator_moves_and_keeps(spark: SparkSession) -> None:
@@ -141,6 +141,8 @@ def test_explain_says_what_each_operator_moves_and_keeps(spark: SparkSession) ->
     text = pw.explain(QUERY, bids=bids)
     assert "copies    none; assigning rows to windows would make 3 more of every row" in text
     assert "shuffle partials (not rows) to 2 shards, by hash of auction" in text
+    query = pw.stream(bids, time="ts").window(range="20 s", slide="5 s").group_by("auction")
+    assert text.endswith(query.explain(n="count(*)").partition("On Spark")[2])
     rows = pw.explain("SELECT auction, sum(price) [RANGE 5 rows, SLIDE 1 rows, WA row-num, PATTR auction] AS s "
                       "FROM bids GROUP BY auction",
                       bids=pw.read_auction(spark, "bids", SITE, streaming=False))

@@ -65,9 +65,10 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
 
 
 def check_final(emit: str, engine: str) -> None:
-    """Only the embedded engine corrects what it has said."""
+    """The oracle corrects nothing: it knows everything before it speaks."""
     if emit.strip().lower() != "final":
-        raise PlanError(f"early results (emit={emit!r}) come from the embedded engine; {engine} gives final ones")
+        raise PlanError(f"early results (emit={emit!r}) come from the embedded engine and from streams on Spark; the "
+                        f"{engine} gives final ones")
 
 
 def _labelled(tables: Iterator[pa.Table], label: CheckpointLabel) -> Iterator[pa.Table]:

@@ -46,27 +46,27 @@ class Watcher(Protocol):
     def say(self, text: str) -> None:
         """What is going on now."""
 
-    def advance(self, rows: int, watermark: str = "") -> None:
-        """So many rows were read in all."""
+    def advance(self, rows: int, watermark: str = "", held: str = "") -> None:
+        """So many rows were read in all; what the query holds of them."""
 
 
 def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "drop",
               progress: str | None = None, checkpoint: str | Path | None = None,
               rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None,
-              conf: Mapping[str, Any] | None = None) -> LocalRun:
+              conf: Mapping[str, Any] | None = None, emit: str = "final") -> LocalRun:
     """Start a run; ``rows_per_batch`` is the size of a micro-batch where it is a stream, ``conf`` sets up the session.
 
     It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
-    data, or late rows to be treated in a special way.
+    data, late rows to be treated in a special way, or early results (``emit``).
     """
     used = {node.name for node in plan.walk() if isinstance(node, Source)}
     streams = {name: stream for name, stream in streams.items() if name in used}
     settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS, **(conf or {})}
     spark = session(master, **settings)
-    needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value
+    needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value or emit != "final"
     if checkpoint is None and not needs_order and not any(s.has_punctuation for s in streams.values()):
         return _batch(spark, plan, streams, watch)
-    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch)
+    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch, emit)
 
 
 # -- batch -----------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def _empty(frame: DataFrame) -> pa.Table:
 
 
 def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], late: str, progress: str,
-            checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None) -> LocalRun:
+            checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None, emit: str) -> LocalRun:
     attribute = windowing_attribute(plan)
     with plain_errors():
         frames = {
@@ -112,7 +112,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
                               rows_per_batch=rows_per_batch)
             for name, s in streams.items()
         }
-        results = run_streaming(plan, frames, late=late)
+        results = run_streaming(plan, frames, late=late, emit=emit)
     schema = spark.createDataFrame([], results.schema).toArrow().schema
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
@@ -140,7 +140,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
                 if watch is not None:
                     status = query_status(query)
                     watch.say("streaming on Spark")
-                    watch.advance(told["rows"], status.bound)
+                    watch.advance(told["rows"], status.bound, status.held)
                 try:
                     number = fresh.get(timeout=POLL_SECONDS)
                 except Empty:

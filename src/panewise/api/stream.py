@@ -28,7 +28,7 @@ def quoted(name: str) -> str:
 
 
 def stream(source: Any, *, time: str | None = None, late: str = "drop", progress: str = "source",
-           engine: str | None = None) -> Stream:
+           engine: str | None = None, emit: str = "final") -> Stream:
     """Begin a query over a DataFrame, a path, a table or rows.
 
     >>> rows = [{"k": "a", "v": 2, "ts": 1}, {"k": "a", "v": 5, "ts": 7}, {"k": "b", "v": 1, "ts": 3}]
@@ -42,9 +42,10 @@ def stream(source: Any, *, time: str | None = None, late: str = "drop", progress
     if is_dataframe(source):
         from panewise.engines.spark import source_schema
 
-        return Stream(source, source_schema(source, time=time), None, late=late, progress=progress, engine=engine)
+        return Stream(source, source_schema(source, time=time), None, late=late, progress=progress, engine=engine,
+                      emit=emit)
     local = local_stream(source, time=time)
-    return Stream(local, local.schema, None, late=late, progress=progress, engine=engine)
+    return Stream(local, local.schema, None, late=late, progress=progress, engine=engine, emit=emit)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Stream:
     late: str = "drop"
     progress: str = "source"
     engine: str | None = None
+    emit: str = "final"
 
     def where(self, predicate: str) -> Stream:
         """Keep the rows for which a Spark SQL condition is true."""
@@ -126,10 +128,17 @@ class Stream:
             from panewise.engines.spark import run
 
             check_spark(self.engine)
-            return run(plan, {NAME: self.source}, late=self.late, progress=self.progress)
+            return run(plan, {NAME: self.source}, late=self.late, progress=self.progress, emit=self.emit)
         streams: Mapping[str, Any] = {NAME: self.source}
-        return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress)
+        return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress,
+                        emit=self.emit)
 
     def explain(self, **aggregates: str) -> str:
-        """The plan for these aggregates as text, with the strategy the embedded engine would take."""
-        return explain_streams(self.plan(**aggregates))
+        """The plan for these aggregates as text, with the strategy of the engine that would run it."""
+        plan = self.plan(**aggregates)
+        text = explain_streams(plan)
+        if not is_dataframe(self.source):
+            return text
+        from panewise.engines.spark import explain_frames
+
+        return f"{text}\n\nOn Spark\n{explain_frames(plan, {NAME: self.source})}"

@@ -61,7 +61,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
                         help="a setting of the Spark session, such as spark.jars.packages=...")
     parser.add_argument("--emit", default="final", metavar="POLICY",
                         help="final | change | early:10s (of progress) | clock:5s: early results are corrected by rows "
-                        "with change -1 (embedded engine)")
+                        "with change -1 (on Spark final, change or early; the trigger is the clock)")
     parser.add_argument("--strategy", default="auto", metavar="KERNEL",
                         help="how the embedded engine runs the windows, instead of the best way (see explain)")
     parser.add_argument("--stats", metavar="NAME=VALUE,...",
@@ -86,7 +86,8 @@ def command(options: argparse.Namespace) -> int:
         return run_live(options)
     if options.columns:
         raise PlanError("--columns declares streams that are still to come (-, sockets, --follow); files are looked at")
-    check_final(options.emit, options.engine) if options.engine != "embedded" else None
+    if options.engine == "oracle":
+        check_final(options.emit, options.engine)
     times = unique(options.time, "the time column of")
     paths = unique(options.stream, "stream")
     streams = {name: FileStream.open(path, time=times.get(name)) for name, path in paths.items()}
@@ -101,7 +102,7 @@ def command(options: argparse.Namespace) -> int:
 
             watch.say("starting Spark")
             run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
-                            checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf))
+                            checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf), emit=options.emit)
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,

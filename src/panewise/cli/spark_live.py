@@ -62,7 +62,8 @@ def run_spark_live(options: argparse.Namespace) -> int:
                 known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
                 CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
                                       progress=options.progress or "source")
-            results = run(plan, frames, late=options.late, progress=_progress(given, options.progress))
+            results = run(plan, frames, late=options.late, progress=_progress(given, options.progress),
+                          emit=options.emit)
         for name, (host, port) in opener.addresses.items():
             errors.print(f"{name}: listening on tcp://{host}:{port}", highlight=False, soft_wrap=True)
         query = _start(results, options, home, watch)
@@ -71,7 +72,8 @@ def run_spark_live(options: argparse.Namespace) -> int:
             with stopped_by_signals(query.stop) as signals:
                 while query.isActive and (deadline is None or time.monotonic() < deadline):
                     status = query_status(query)
-                    watch.say(f"streaming on Spark, {status}")
+                    watch.say(f"streaming on Spark, batch {status.batch}" if status.batch >= 0 else "starting Spark")
+                    watch.advance(status.rows, status.bound, status.held)
                     query.awaitTermination(POLL_SECONDS)
         finally:
             query.stop()

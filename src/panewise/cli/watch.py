@@ -19,7 +19,7 @@ class Watch(AbstractContextManager["Watch"]):
     """A progress line per run: rows read, rows per second, watermark, results."""
 
     def __init__(self, streams: Mapping[str, FileStream], *, quiet: bool = False) -> None:
-        self.rows, self.out, self.watermark = 0, 0, ""
+        self.rows, self.out, self.watermark, self.held = 0, 0, "", ""
         self._streams, self._quiet = streams, quiet
         self._started = time.monotonic()
         self._progress = Progress(
@@ -51,9 +51,9 @@ class Watch(AbstractContextManager["Watch"]):
             self.rows += item.num_rows
         self._show()
 
-    def advance(self, rows: int, watermark: str = "") -> None:
-        """So many rows were read in all."""
-        self.rows, self.watermark = rows, watermark or self.watermark
+    def advance(self, rows: int, watermark: str = "", held: str = "") -> None:
+        """So many rows were read in all; what the query holds of them."""
+        self.rows, self.watermark, self.held = rows, watermark or self.watermark, held
         self._show()
 
     def results(self, rows: int) -> None:
@@ -65,6 +65,7 @@ class Watch(AbstractContextManager["Watch"]):
         seconds = max(time.monotonic() - self._started, 1e-3)
         state = f"{self.rows:,} rows in ({self.rows / seconds:,.0f}/s), {self.out:,} out"
         state += f", watermark {self.watermark}" if self.watermark else ""
+        state += f", {self.held}" if self.held else ""
         self._progress.update(self._task, state=state)
 
     def summary(self, status: Mapping[str, Any], out: str | None, late_out: str | None) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -25,9 +25,9 @@ _CHECKPOINT = re.compile(
     r"\[(?:CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE_|STATE_STORE_|STREAMING_STATEFUL_OPERATOR_|STREAMING_CHECKPOINT_)"
     r"[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
 _UNREADABLE = re.compile(
-    r"terminated with exception: ((?:Unexpected end-of-input|Unexpected character|Unrecognized token|No usable value"
-    r"|Incomplete log file|Malformed log file|Log file was malformed|unknown configuration|Failed to read log file"
-    r").*?)(?= SQLSTATE|\n|$)")
+    r"(?:terminated with exception|JsonEOFException|JsonParseException): "
+    r"((?:Unexpected end-of-input|Unexpected character|Unrecognized token|No usable value|Incomplete log file"
+    r"|Malformed log file|Log file was malformed|Failed to read log file).*?)(?= SQLSTATE|\n|$)")
 """What Spark says of logs it cannot read, or that another kind of source has written."""
 
 
@@ -75,7 +75,7 @@ def plain_errors() -> Iterator[None]:
     """Run Spark actions so that what a user can mend arrives as a :class:`PanewiseError` without Spark's stack."""
     try:
         yield
-    except PySparkException as error:
+    except Exception as error:  # a folder that cannot be read fails before Spark wraps its errors
         plain = translate(error)
         if plain is None:
             raise

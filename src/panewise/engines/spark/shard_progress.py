@@ -77,10 +77,11 @@ class ShardProgress:
         if state.get("kind") != self.kind or state.get("version") != VERSION:
             raise CheckpointError("the checkpoint was written by another kind of query or another version of panewise: "
                                   "start with a new one")
-        for what, value in self.identity.items():
-            if state["identity"].get(what) != value:
-                raise CheckpointError(f"the checkpoint has {what} {state['identity'].get(what)!r}, the query has "
-                                      f"{value!r}: go on with the query it was made with, or start with a new one")
+        for what in dict.fromkeys([*self.identity, *state["identity"]]):
+            found, value = state["identity"].get(what), self.identity.get(what)
+            if found != value:
+                raise CheckpointError(f"the checkpoint has {what} {found!r}, the query has {value!r}: go on with the "
+                                      "query it was made with, or start with a new one")
         self.meld.restore(state["progress"])
         self.late = int(state["late"])
         self.known = set(state["chunks"])

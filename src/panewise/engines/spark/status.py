@@ -31,7 +31,8 @@ class QueryStatus:
     bound: str = ""
     """What the sources have promised: nothing before it comes any more."""
     open_windows: int | None = None
-    """Where the query counts them."""
+    """Windows that hold rows and are not closed, after the latest micro-batch that said so. Windows that all groups
+    share are counted once, from the oldest to the newest."""
     seconds: float = 0.0
     """How long the latest micro-batch took."""
 
@@ -46,14 +47,19 @@ class QueryStatus:
             sum(int(o.get("numRowsTotal") or 0) for o in operators),
             sum(int(o.get("memoryUsedBytes") or 0) for o in operators),
             self.late_rows + int(metric.get("late_rows") or 0), _bound(report) or self.bound,
-            int(opened) if opened is not None else None, float(report.get("batchDuration") or 0) / 1000)
+            int(opened) if opened is not None else self.open_windows, float(report.get("batchDuration") or 0) / 1000)
+
+    @property
+    def held(self) -> str:
+        """State, open windows and late rows, for a person."""
+        parts = [f"state {self.state_rows:,} entries, {self.state_bytes / 1e6:,.1f} MB"]
+        parts += [f"{self.open_windows:,} open windows"] if self.open_windows is not None else []
+        parts += [f"{self.late_rows:,} late"] if self.late_rows else []
+        return ", ".join(parts)
 
     def __str__(self) -> str:
-        parts = [f"batch {self.batch}", f"{self.rows:,} rows in ({self.rows_per_second:,.0f}/s)",
-                 f"state {self.state_rows:,} entries, {self.state_bytes / 1e6:,.1f} MB"]
-        parts += [f"{self.open_windows:,} open windows"] if self.open_windows is not None else []
+        parts = [f"batch {self.batch}", f"{self.rows:,} rows in ({self.rows_per_second:,.0f}/s)", self.held]
         parts += [f"bound {self.bound}"] if self.bound else []
-        parts += [f"{self.late_rows:,} late"] if self.late_rows else []
         return ", ".join(parts)
 
 
