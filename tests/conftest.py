@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+settings.register_profile("soak", max_examples=2000, deadline=None)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,8 +37,6 @@ ROWS, FILES = 400, 40
 INSTALLED = {**SETTINGS, "spark.executorEnv.PYTHONPATH": str(Path(panewise.__file__).parents[1]),
              "spark.python.daemon.module": "panewise.engines.spark.daemon"}
 """Executors that have the package already: new ones are ready sooner."""
-BROKEN = 3
-"""How the process ends when the query could not go on, but may from its checkpoint."""
 
 
 def case_of(seed: int) -> Case:
@@ -88,18 +87,23 @@ def start(spark: SparkSession, case: Case, folder: Path, *, cut: int = 4, sink: 
             .option("checkpointLocation", str(folder / "checkpoint")).start())
 
 
-def main(master: str, folder: Path, seed: int, cut: int, sink: str, reader: str) -> None:
-    """Run to the end, and say which micro-batches are done."""
+def main(master: str, folder: Path, seed: int, sink: str, reader: str, cuts: list[int]) -> None:
+    """Run to the end, and say which micro-batches are done.
+
+    A query that breaks is started again from its checkpoint with another cut, as a service would do; only when the
+    driver itself dies somebody else has to.
+    """
     settings = {"spark.sql.shuffle.partitions": 2} if local_cores(master) is not None else INSTALLED
     spark = session(master, log=folder / "spark.log", **settings)
     spark.streams.addListener(StatusListener(lambda status: print(status.batch, flush=True)))
-    query = start(spark, case_of(seed), folder, cut=cut, sink=sink, reader=reader)
-    print("started", flush=True)
-    try:
-        query.awaitTermination()
-    except Exception as error:
-        if translate(error) is not None:  # a dead process is no mistake of the user
-            raise
-        print(f"broken: {str(error)[:300]!r}", flush=True)
-        os._exit(BROKEN)
-    os._exit(0)
+    case = case_of(seed)
+    for cut in cycle(cuts):
+        query = start(spark, case, folder, cut=cut, sink=sink, reader=reader)
+        print("started", flush=True)
+        try:
+            query.awaitTermination()
+            os._exit(0)
+        except Exception as error:
+            if translate(error) is not None:  # a dead process is no mistake of the user
+                raise
+            print(f"broken: {str(error)[:300]!r}", flush=True)

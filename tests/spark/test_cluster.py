@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from spark.clusters import Cluster
+import panewise as pw
+from conformance.compare import assert_same_rows
+from spark.clusters import SETTINGS, Cluster
 
 pytestmark = pytest.mark.spark
 PROGRAM = '''
@@ -72,3 +74,19 @@ def test_a_standalone_cluster_gives_the_same_answers_with_the_package_sent_to_it
     counts = [int(n) for n in done.stdout.split()]
     assert min(counts) > 20
     assert json.loads(min((tmp_path / "parts" / "_committed").glob("0*.json")).read_text())["batch"] == 0
+
+
+def test_the_command_line_runs_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    rows = [{"k": "ab"[i % 2], "ts": i, "v": i * i} for i in range(60)]
+    lines = [*rows[:40], {"punctuation": {"ts": 40}}, *rows[40:]]
+    (tmp_path / "s.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    query = "SELECT k, max(v) [RANGE 20, SLIDE 10, WA ts] AS top FROM s GROUP BY k"
+    command = [sys.executable, "-m", "panewise.cli.main", "run", query, "--stream", f"s={tmp_path / 's.ndjson'}",
+               "--out", str(tmp_path / "out.ndjson"), "--master", cluster.url]
+    for name, value in SETTINGS.items():
+        command += ["--conf", f"{name}={value}"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "60 rows in" in done.stderr
+    found = [json.loads(line) for line in (tmp_path / "out.ndjson").read_text().splitlines()]
+    assert_same_rows(found, pw.sql(query, s=rows).to_arrow().to_pylist())

@@ -1,0 +1,169 @@
+"""Checkpoints that do not fit: a clear error, nothing there is touched, and the query they belong to goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from panewise.api.checkpoints import CheckpointLabel
+from panewise.cli.main import main
+from panewise.core.errors import CheckpointError, SchemaError
+from panewise.engines.spark.engine import run_streaming
+from panewise.engines.spark.failures import plain_errors
+from panewise.engines.spark.progress import punctuated
+from panewise.engines.spark.sources import read_stream
+from panewise.plan.nodes import AggregateCall
+from panewise.windows.session import SessionWindow
+from panewise.windows.sliding import SlidingWindow
+from spark.cases import judged, plan, rows_of, run_to_end, source, with_missed, write_ndjson
+from spark.test_streaming import WINDOW, disordered, halves
+
+ITEMS = disordered(7)
+COLUMNS = {"k": pa.string(), "t": pa.int64(), "v": pa.int64()}
+
+
+def stream_of(spark: SparkSession, files: Path) -> DataFrame:
+    return read_stream(spark, files, time="t", rows_per_batch=70)
+
+
+def native_source(spark: SparkSession, files: Path) -> DataFrame:
+    """The same files by Spark's own reader."""
+    lines = spark.readStream.schema("k string, t bigint, v bigint, punctuation string")
+    return lines.option("maxFilesPerTrigger", 1).json(str(files))
+
+
+def native_window(spark: SparkSession, files: Path) -> DataFrame:
+    """Spark's own window aggregate."""
+    rows = native_source(spark, files).where("punctuation is null").withColumn("ts", F.timestamp_seconds("t"))
+    return rows.withWatermark("ts", "1 second").groupBy(F.window("ts", "10 seconds", "5 seconds"), "k").count()
+
+
+def ours(spark: SparkSession, files: Path, **changed: Any) -> DataFrame:
+    """The query of these tests."""
+    return run_streaming(plan(WINDOW), {"s": stream_of(spark, files)}, shards=2, **changed)
+
+
+def retyped(spark: SparkSession, files: Path) -> DataFrame:
+    below = source(pa.schema({**COLUMNS, "v": pa.float64()}))
+    frame = stream_of(spark, files).withColumn("v", F.col("v").cast("double"))
+    return run_streaming(plan(WINDOW, below=below), {"s": frame}, shards=2)
+
+
+def without_keys(spark: SparkSession, files: Path) -> DataFrame:
+    return run_streaming(plan(WINDOW, keys=()), {"s": stream_of(spark, files)}, shards=2)
+
+
+def other_aggregates(spark: SparkSession, files: Path) -> DataFrame:
+    changed = plan(WINDOW, aggregates=[AggregateCall("n", "count")])
+    return run_streaming(changed, {"s": stream_of(spark, files)}, shards=2)
+
+
+def other_window(spark: SparkSession, files: Path) -> DataFrame:
+    return run_streaming(plan(SlidingWindow(20, 5)), {"s": stream_of(spark, files)}, shards=2)
+
+
+def other_kind(spark: SparkSession, files: Path) -> DataFrame:
+    return run_streaming(plan(SessionWindow(5)), {"s": stream_of(spark, files)}, shards=2)
+
+
+def other_source(spark: SparkSession, files: Path) -> DataFrame:
+    return run_streaming(plan(WINDOW), {"s": punctuated(native_source(spark, files))}, shards=2)
+
+
+def early(spark: SparkSession, files: Path) -> DataFrame:
+    return ours(spark, files, emit="change")
+
+
+Query = Callable[[SparkSession, Path], DataFrame]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """A fingerprint of every file."""
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest()
+            for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def damage(folder: Path, pattern: str) -> None:
+    found = [p for p in folder.glob(pattern) if p.is_file() and not p.name.startswith(".")]
+    assert found
+    for path in found:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(("first", "second", "message"), [
+    (ours, other_aggregates, "the checkpoint has columns"),
+    (ours, other_window, "the checkpoint has window"),
+    (ours, other_kind, "another kind of query"),
+    (ours, retyped, "high.value double"),
+    (ours, without_keys, "the checkpoint has"),
+    (ours, early, "the checkpoint has emit None"),
+    (early, ours, "the checkpoint has emit 'change'"),
+    (ours, other_source, "damaged or belongs to another query"),
+    (other_source, ours, "of a query over another source"),
+    (native_window, other_source, "damaged or belongs to another query .*stateStoreSave"),
+    (native_window, ours, "damaged or belongs to another query .*stateStoreSave"),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_the_checkpoint_of_another_query_is_refused_and_stays_as_it_is(
+        first: Query, second: Query, message: str, spark: SparkSession, tmp_path: Path) -> None:
+    files, checkpoint = write_ndjson(tmp_path / "in", halves(ITEMS)), tmp_path / "checkpoint"
+    started, _ = run_to_end(first(spark, files), checkpoint, batches=1)
+    before = contents(checkpoint)
+    with pytest.raises(CheckpointError, match=f"(?s){message}"), plain_errors():
+        run_to_end(second(spark, files), checkpoint)
+    after = contents(checkpoint)
+    assert {name: after.get(name) for name in before} == before, "nothing that was there is changed or removed"
+    if first is ours:
+        rest, _ = run_to_end(first(spark, files), checkpoint)
+        assert rows_of([*started, *rest]) == with_missed(judged(ITEMS, WINDOW)[0], WINDOW)
+
+
+@pytest.mark.parametrize("part", ["offsets/*", "commits/*", "metadata", "state/0/[01]/*.zip", "state"])
+def test_a_damaged_checkpoint_is_named_as_such_and_stays_as_it_is(part: str, spark: SparkSession,
+                                                                  tmp_path: Path) -> None:
+    files, checkpoint = write_ndjson(tmp_path / "in", halves(ITEMS)), tmp_path / "checkpoint"
+    run_to_end(ours(spark, files), checkpoint, batches=1)
+    if part == "state":
+        shutil.rmtree(checkpoint / part)
+    else:
+        damage(checkpoint, part)
+    before = contents(checkpoint)
+    with pytest.raises(CheckpointError, match="damaged or belongs to another query"), plain_errors():
+        run_to_end(ours(spark, files), checkpoint)
+    after = contents(checkpoint)
+    assert {name: after.get(name) for name in before} == before
+
+
+def test_a_missing_column_is_named_before_anything_runs(spark: SparkSession, tmp_path: Path) -> None:
+    files, checkpoint = write_ndjson(tmp_path / "in", halves(ITEMS)), tmp_path / "checkpoint"
+    run_to_end(ours(spark, files), checkpoint, batches=1)
+    before = contents(checkpoint)
+    with pytest.raises(SchemaError, match="no column 'k'; there are t, v"):
+        run_streaming(plan(WINDOW), {"s": stream_of(spark, files).drop("k")}, shards=2)
+    with pytest.raises(SchemaError, match="'t' is string and cannot order a window"):
+        run_streaming(plan(WINDOW), {"s": stream_of(spark, files).withColumn("t", F.col("t").cast("string"))})
+    assert contents(checkpoint) == before
+
+
+def test_a_directory_with_something_else_in_it_is_no_checkpoint(tmp_path: Path,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    files, checkpoint = write_ndjson(tmp_path / "in", halves(ITEMS)), tmp_path / "mine"
+    checkpoint.mkdir()
+    (checkpoint / "letter.txt").write_text("dear")
+    query = "SELECT k, count(*) [RANGE 30, SLIDE 10, WA t] AS n FROM s GROUP BY k"
+    assert main(["run", query, "--stream", f"s={files}", "--engine", "embedded", "--time", "s=t",
+                 "--checkpoint", str(checkpoint)]) == 2
+    assert "is not empty, and no checkpoint" in capsys.readouterr().err
+    assert contents(checkpoint).keys() == {"letter.txt"}
+    (checkpoint / "letter.txt").unlink()
+    (checkpoint / "query.json").write_text("[]")
+    with pytest.raises(CheckpointError, match=r"query.json is damaged"):
+        CheckpointLabel.claim(checkpoint, plan(WINDOW), {}, engine="spark", late="drop", progress="source")
