@@ -48,20 +48,24 @@ TIME_WINDOWS = st.one_of(
 
 @st.composite
 def timelines(draw: st.DrawFn, streams: tuple[str, ...], *, rows: int = 14, times: int = 14) -> Timeline:
-    """Rows of some streams in any order, with promises that may be broken."""
+    """Rows of some streams out of order, with promises that move on, mostly of all streams, and are broken at times."""
     made: Timeline = []
-    kind = st.sampled_from(["row"] * 4 + ["promise"])
+    bound, kind = 0, st.sampled_from(["row"] * 5 + ["promise"] * 2 + ["promise of one"])
     for _ in range(draw(st.integers(0, rows))):
-        stream = draw(st.sampled_from(streams))
-        if draw(kind) == "row":
+        stream, what = draw(st.sampled_from(streams)), draw(kind)
+        if what == "row":
+            at = min(max(bound + draw(st.sampled_from([-2, 0, 0, 1, 1, 2, 2, 3, 4, 6])), 0), times)
             key = draw(st.sampled_from(["a", "b", None]))
-            made.append(Arrival(stream, {"ts": draw(st.integers(0, times)), "k": key, "v": draw(st.integers(0, 3))}))
+            made.append(Arrival(stream, {"ts": at, "k": key, "v": draw(st.integers(0, 3))}))
+        elif what == "promise":
+            bound = min(bound + draw(st.integers(0, 4)), times)
+            made += [Arrival(name, Punctuation.below("ts", bound)) for name in streams]
         else:
             made.append(Arrival(stream, Punctuation.below("ts", draw(st.integers(0, times)))))
     return made
 
 
-PLACES = st.frozensets(st.integers(0, 14), max_size=3)
+PLACES = st.frozensets(st.integers(0, 18), max_size=4)
 
 Specs = st.SearchStrategy[WindowSpec]
 

@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.engines.embedded.relations.styles import Style, queue_for
 from panewise.kernels.relations.changes import NetChanges
-from panewise.kernels.relations.delta import FOREVER, Delta
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives
 from panewise.kernels.relations.operator import Saved
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.queues import Unqueued
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.planner.labels import Label
 
@@ -87,6 +89,38 @@ class LivesForm(ResultForm):
         return dated.append_column(EXPIRES_AT, self.instants(lives.expires))
 
 
+class EndedLivesForm(LivesForm):
+    """The same where no row says when it will leave (negative tuples): every result once, when it has left."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self._rows = AliveRows(schema, Unqueued())
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """Rows that left; at the end of all input also those that stay."""
+        left = self._rows.leave(delta, upto)
+        gone = self._rows.arena.lives(left.slots)
+        brief = delta.lives.expires < upto
+        self._rows.enter(delta.lives.filter(~brief), upto)
+        told = [Lives(gone.table, gone.uid, gone.born, left.at, gone.age), delta.lives.filter(brief)]
+        if upto == FOREVER:
+            told.append(self._rows.arena.lives(self._rows.alive()))
+        self._rows.forget()
+        return super().step(Delta(Lives.concat(told)), upto)
+
+    def snapshot(self) -> Saved:
+        """The rows that are there."""
+        return {"reached": self._rows.reached}, self._rows.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._rows.load(tables, header["reached"])
+
+    def counters(self) -> dict[str, int]:
+        """The rows that are there."""
+        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
+
+
 class ChangesForm(ResultForm):
     """Every change of the bag of rows, copies that leave first."""
 
@@ -119,5 +153,5 @@ def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, 
     if form is Form.CHANGES:
         return ChangesForm(schema, kind, label, style)
     if form is Form.LIVES:
-        return LivesForm(schema, kind)
+        return EndedLivesForm(schema, kind) if style is Style.NEGATIVE else LivesForm(schema, kind)
     return EventsForm(schema, kind) if form is Form.EVENTS else StreamForm(schema, kind)

@@ -1,0 +1,173 @@
+"""Continuous relations in three styles: by update pattern, with negative tuples, direct (Golab, experiments X3.1-X3.7).
+
+    python bench/relations_styles.py [throughput] [styles] [--windows 2000 20000 200000] [--batch 200] [--repeat 3]
+                                     [--json FILE]
+
+*throughput*: a window join with one match per input row, one core. *styles*: two links with one connection per tick
+each, sources and destinations by Zipf's law (1,647 sources), as a stand-in for the trace of the thesis; the queries of
+its figures. The clock of a query moves once per batch. Time is per 1,000 rows after the windows have filled, state what
+all operators and the result hold at the end. All styles must give the same results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from common import load_note, machine, median, pin, rate, table_text
+
+from panewise.api.query import plan_of
+from panewise.core.schema import SourceSchema
+from panewise.engines.embedded.relations import RelationQuery
+from panewise.plan.nodes import Node
+
+STYLES = ("upa", "negative", "direct")
+SOURCES = 1_647
+COLUMNS = pa.schema({"ts": pa.int64(), "src": pa.int64(), "dst": pa.int64(), "protocol": pa.string()})
+
+QUERIES = {
+    "X3.1 join, ftp": "SELECT * FROM a [RANGE :w], b [RANGE :w] WHERE a.src = b.src AND a.protocol = 'ftp' "
+                      "AND b.protocol = 'ftp'",
+    "X3.2 join, telnet": "SELECT * FROM a [RANGE :w], b [RANGE :w] WHERE a.src = b.src AND a.protocol = 'telnet' "
+                         "AND b.protocol = 'telnet'",
+    "X3.3 distinct sources": "SELECT DISTINCT src FROM a [RANGE :w]",
+    "X3.4 distinct pairs": "SELECT DISTINCT src, dst FROM a [RANGE :w]",
+    "X3.6 without partners": "SELECT * FROM a [RANGE :w] WHERE NOT EXISTS "
+                             "(SELECT * FROM b [RANGE :w] WHERE b.src = a.src)",
+    "X3.7 join, then without": "SELECT * FROM a [RANGE :w], b [RANGE :w] WHERE a.src = b.src AND a.protocol = 'ftp' "
+                               "AND b.protocol = 'ftp' AND NOT EXISTS (SELECT * FROM c [RANGE :w] WHERE "
+                               "c.src = a.src)",
+    "aggregate by source": "SELECT src, count(*) AS n, max(dst) AS top FROM a [RANGE :w] GROUP BY src",
+}
+
+
+@dataclass(frozen=True)
+class Links:
+    """Connections on some links, one per tick and link."""
+
+    rows: int
+    batch: int
+    window: int
+
+    def table(self, link: str) -> pa.Table:
+        """One link; how often sources meet does not depend on the window: long windows have more of them."""
+        rng = np.random.default_rng(sum(link.encode()))
+        spread = max(SOURCES, self.window // 2)
+        src = np.where(rng.random(self.rows) < 0.3, rng.zipf(1.3, self.rows) % SOURCES,
+                       SOURCES + rng.integers(0, spread, self.rows))
+        protocol = rng.choice(["ftp", "telnet", "smtp"], self.rows, p=[0.05, 0.2, 0.75])
+        return pa.table({"ts": np.arange(self.rows), "src": src, "dst": rng.zipf(1.2, self.rows) % 10_000,
+                         "protocol": protocol}, schema=COLUMNS)
+
+
+def plan(text: str, window: int) -> Node:
+    schemas = {name: SourceSchema.of(COLUMNS) for name in "abc"}
+    return plan_of(text, schemas, {"w": f"{window} ticks"})
+
+
+def run(query: RelationQuery, tables: dict[str, pa.Table], batch: int, warm: int) -> tuple[float, int, int, int]:
+    """Seconds after the warm-up, rows timed, results of the whole run, bytes of state at the end of the input."""
+    rows = next(iter(tables.values())).num_rows
+    results, started, timed = 0, time.perf_counter(), 0
+    for first in range(0, rows, batch):
+        if first == warm:
+            started = time.perf_counter()
+        for name in query.streams:
+            results += query.push(name, tables[name].slice(first, batch)).num_rows
+            timed += batch if first >= warm else 0
+    seconds, state = time.perf_counter() - started, query.status()["state_bytes"]
+    return seconds, timed, results + query.finish().num_rows, state
+
+
+def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Every query, window and style."""
+    lines = []
+    for name, text in QUERIES.items():
+        for window in options.windows:
+            batches = max(-(-2 * window // options.batch), 20)
+            links = Links(batches * options.batch, options.batch, window)
+            tables = {link: links.table(link) for link in "abc"}
+            warm = links.rows // 2 // options.batch * options.batch
+            answers = set()
+            for style in STYLES:
+                seconds, state = [], 0
+                for _ in range(options.repeat):
+                    query = RelationQuery(plan(text, window), progress="ordered", style=style)
+                    spent, timed, results, state = run(query, tables, options.batch, warm)
+                    seconds.append(1000 * spent / timed)
+                    answers.add(results)
+                lines.append({"bench": "styles", "query": name, "window": window, "style": style, "results": results,
+                              "ms_per_1000_rows": 1000 * median(seconds), "state_bytes": state})
+            # counters show a value once, from its first copy to its last; delta* names representatives in turn
+            assert len(answers) == 1 or "DISTINCT" in text, f"{name}: styles differ: {answers}"
+    return lines
+
+
+def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """A join with one match per row."""
+    lines = []
+    rng = np.random.default_rng(1)
+    window, rows = 100_000, options.rows // 2
+    schema = pa.schema({"ts": pa.int64(), "k": pa.int64(), "v": pa.float64()})
+    tables = {name: pa.table({"ts": np.arange(rows) + rng.integers(0, 50, rows), "k": rng.integers(0, window, rows),
+                              "v": rng.random(rows)}, schema=schema) for name in "ab"}
+    text = "SELECT * FROM a [RANGE :w], b [RANGE :w] WHERE a.k = b.k"
+    for batch in (1_000, 10_000, 100_000):
+        speeds = []
+        for _ in range(options.repeat):
+            query = RelationQuery(plan_of(text, {n: SourceSchema.of(schema) for n in "ab"}, {"w": f"{window} ticks"}),
+                                  progress="late:50")
+            seconds, timed, results, _ = run(query, tables, batch, 0)
+            speeds.append(timed / seconds)
+        lines.append({"bench": "throughput", "batch": batch, "rows_per_second": median(speeds),
+                      "matches_per_row": results / timed})
+    return lines
+
+
+def report(lines: list[dict[str, Any]]) -> str:
+    parts = []
+    speeds = [line for line in lines if line["bench"] == "throughput"]
+    if speeds:
+        parts.append(table_text(["batch", "input rows/s", "matches per row"],
+                                [[f"{x['batch']:,}", rate(x["rows_per_second"]), f"{x['matches_per_row']:.2f}"]
+                                 for x in speeds]))
+    found = {(x["query"], x["window"], x["style"]): x for x in lines if x["bench"] == "styles"}
+    rows = []
+    for query, window in dict.fromkeys((q, w) for q, w, _ in found):
+        one = [found[query, window, style] for style in STYLES]
+        rows.append([query, f"{window:,}", *(f"{x['ms_per_1000_rows']:.2f}" for x in one),
+                     *(f"{x['ms_per_1000_rows'] / one[0]['ms_per_1000_rows']:.1f}" for x in one[1:]),
+                     *(f"{x['state_bytes'] / 1024:,.0f}" for x in one)])
+    if rows:
+        parts.append(table_text(["query", "window", "upa ms", "negative", "direct", "negative/upa", "direct/upa",
+                                 "upa KiB", "negative", "direct"], rows))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=[], help="throughput, styles; both unless named")
+    parser.add_argument("--windows", type=int, nargs="+", default=[2_000, 20_000, 200_000])
+    parser.add_argument("--batch", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    pin()
+    note = load_note()
+    parts = {"throughput": throughput, "styles": styles}
+    lines = [line for name, work in parts.items() if name in (options.parts or parts) for line in work(options)]
+    print(report(lines) + note)
+    if options.json:
+        with options.json.open("a") as file:
+            file.writelines(json.dumps({**line, "machine": machine()}) + "\n" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
