@@ -67,6 +67,12 @@ def test_statistics_of_a_relational_plan_are_measured_on_its_files(tmp_path: Pat
     assert "chosen: " in shown
 
 
+def test_a_window_aggregate_over_a_union_of_streams_has_nothing_to_choose():
+    text = pw.explain("SELECT count(*) [RANGE 1 min, SLIDE 1 min, WA ts] AS n FROM S1 UNION S2")
+    assert "kept as" not in text
+    assert "result " not in text
+
+
 def test_a_statistic_of_nothing_is_refused():
     with pytest.raises(PlanError, match="above zero"):
         pw.explain(QUERY, stats={"S1.a": 0})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
-from panewise.planner.forms import form_of
+from panewise.planner.forms import form_of, is_append_only
 from panewise.planner.formula import formula
 from panewise.planner.join_order import Stream, best_order
 from panewise.planner.labels import Label, UpdatePattern, label
@@ -85,8 +85,8 @@ class Optimized:
 
 
 def is_relational(plan: n.Node) -> bool:
-    """Whether there is anything to choose."""
-    return any(isinstance(node, RELATIONAL) for node in plan.walk())
+    """Whether there is anything to choose: operators on relations that change, and not only on streams."""
+    return not is_append_only(plan) and any(isinstance(node, RELATIONAL) for node in plan.walk())
 
 
 def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, style: Style = "upa",
