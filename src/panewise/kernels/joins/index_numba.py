@@ -35,10 +35,10 @@ def _place(code, slot, mask):  # type: ignore[no-untyped-def]  # pragma: no cove
 @numba.njit(cache=True, nogil=True)
 def find_keys(rows: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_], known: npt.NDArray[np.int64],
               slots: Codes32, count: int, codes: Codes32) -> tuple[int, int]:
-    """Number rows of key values, new ones next; stops where the table is half full: (keys known, rows done)."""
+    """Number rows of key values, new ones next; stops where there is no room: (keys known, rows done)."""
     mask = len(slots) - 1
     width = rows.shape[1]
-    room = min(len(known), len(slots) // 2)
+    room = min(len(known), len(slots) * 2 // 3)
     for i in range(len(rows)):
         if not valid[i]:
             codes[i] = -1

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.kernels.joins.columns import GROWTH
 from panewise.kernels.joins.index_numba import Codes32, find_keys
 from panewise.kernels.key_table import IntegerKeys, ValueKeys, key_column
 
@@ -76,10 +77,15 @@ class JoinKeys:
             self._grow()
 
     def _grow(self) -> None:
+        """Values need memory and get a little more, slots are cheap and double."""
         known = self._known[: self.count]
-        self._known = np.empty((2 * len(self._known), len(self.types)), np.int64)
-        self._slots = np.full(2 * len(self._known), -1, np.int32)
-        find_keys(known, np.ones(len(known), np.bool_), self._known, self._slots, 0, np.empty(len(known), np.int32))
+        if self.count == len(self._known):
+            self._known = np.empty((int(GROWTH * len(known)), len(self.types)), np.int64)
+            self._known[: self.count] = known
+            return
+        self._slots = np.full(2 * len(self._slots), -1, np.int32)
+        find_keys(known.copy(), np.ones(len(known), np.bool_), self._known, self._slots, 0,
+                  np.empty(len(known), np.int32))
 
     def column(self, place: int, codes: Codes32, data_type: pa.DataType) -> pa.Array:
         """The values of one key column behind numbers; null behind -1."""
