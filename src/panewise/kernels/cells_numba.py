@@ -123,7 +123,8 @@ def admit(values: Ints, bounds: Ints, bound: int, delay: int, floor: int, keys: 
     panes stays given; the rows are then taken the long way. The bound before each row is in ``bounds``, or when that
     is empty ``bound`` follows the values with a ``delay``; with a negative delay it stays.
     """
-    start, end, row = 1, 0, np.int64(-1)
+    start, end = 1, 0
+    row: Any = np.int64(-1)
     given, follows, reach = len(bounds) > 0, delay >= 0, np.uint64(len(direct))
     for i in range(len(values)):
         value, near = values[i], np.uint64(keys[i] - low)  # a key below the lowest is far above it then

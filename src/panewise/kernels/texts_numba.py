@@ -20,8 +20,7 @@ SEED = np.uint64(0xD1B54A32D192ED03)
 HALF = np.uint64(32)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def word(_typing: Any, data: Any, _at: Any) -> Any:
+def _word(_typing: Any, data: Any, _at: Any) -> Any:
     """Eight bytes as one number, from any place: byte by byte would cost more than all the rest."""
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -30,8 +29,10 @@ def word(_typing: Any, data: Any, _at: Any) -> Any:
     return types.uint64(data, types.int64), generate
 
 
+word: Any = intrinsic(_word)
+
 @compiled
-def hash_text(data: Bytes, start: int, end: int) -> int:
+def hash_text(data: Bytes, start: int, end: int) -> Any:
     """A number of 64 bits that hardly two texts share, by eight bytes at a time; the last eight may overlap others."""
     found = SEED ^ np.uint64(end - start)
     if end - start >= 8:
