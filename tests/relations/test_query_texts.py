@@ -10,7 +10,6 @@ import pytest
 from panewise.engines.embedded.relations import RelationQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import BandJoin, Node, Source, Table, TumblingJoin
-from panewise.planner.capabilities import unsupported
 from panewise.planner.relational import is_relational
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
@@ -29,7 +28,6 @@ def is_relation(plan: Node) -> bool:
 
 
 RELATIONS = [c for c in CASES if is_relation(plan_of(c))]
-NOT_YET: dict[str, str] = {"ex-window-over-windows": "WindowAggregate"}
 
 
 def disordered(plan: Node, rows: int) -> Timeline:
@@ -57,9 +55,6 @@ def test_there_are_relations_of_many_shapes() -> None:
 @pytest.mark.parametrize("case", RELATIONS, ids=[c["id"] for c in RELATIONS])
 def test_a_relation_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
     plan = plan_of(case)
-    if case["id"] in NOT_YET:
-        assert NOT_YET[case["id"]] in next(unsupported(plan, "embedded"))
-        return
     timeline = disordered(plan, 12)
     found, query = run_relation(plan, timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
     assert isinstance(query, RelationQuery)

@@ -28,7 +28,7 @@ from panewise.planner.choices import Stats
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.watermarks import NO_BOUND
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 KIND = "embedded-query"
 VERSION = 2
@@ -263,6 +263,13 @@ class EmbeddedQuery:
         taken = self._late.rows()
         self._late.forget()
         return taken
+
+    @property
+    def watermark(self) -> int:
+        """What all inputs together have promised of the windowing attribute."""
+        if all(source.finished for source in self._inputs.values()):
+            return FINISHED
+        return self._stage.watermark if self._stage is not None else NO_BOUND
 
     @property
     def clock_step(self) -> int | None:

@@ -105,11 +105,11 @@ class SourceRows(RelationOperator):
         self.first: int | None = None
         """The earliest instant of any row so far."""
 
-    def arrive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals) -> None:
+    def arrive(self, table: pa.Table, due: Ordinals, times: Ordinals, *arrivals: Ordinals) -> None:
         """Rows that are not late; ``due`` is the bound that completes each, ``times`` its own instant."""
         none = integers(len(due))
-        due = arrivals if self._by_arrival else due
-        self.waiting.add(due, Lives(table, none, times, np.full(len(due), FOREVER), np.stack([times, arrivals])))
+        due = arrivals[0] if self._by_arrival else due
+        self.waiting.add(due, Lives(table, none, times, np.full(len(due), FOREVER), np.stack([times, *arrivals])))
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """What the bound set free."""

@@ -278,6 +278,8 @@ class Compiler:
                 return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
             case n.Union():
                 return self._union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
+            case n.WindowAggregate():
+                return self._window_aggregate(node)
             case n.Lifetime():
                 return self._lifetime(node, self.stream(node.input, guard))
             case n.TableJoin() if is_append_only(node):
@@ -297,6 +299,11 @@ class Compiler:
         time = node.schema.time
         by_arrival = guard is None and not self._watch.by_time
         return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
+
+    def _window_aggregate(self, node: n.WindowAggregate) -> Stage:
+        inner = self.ports.aggregate(node)
+        inner.leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
+        return self._stage(node, inner.leaf)
 
     def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
         if not node.schema.columns:

@@ -14,9 +14,11 @@ from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded.chunks import Chunk
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
+from panewise.engines.embedded.relations.inner import InnerAggregate
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
-from panewise.plan.nodes import Named, Source
+from panewise.plan.nodes import Named, Source, WindowAggregate
+from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED
@@ -88,9 +90,11 @@ class Port:
 class Ports:
     """All ports of a query."""
 
-    def __init__(self, progress: str | Mapping[str, str]) -> None:
-        self._progress = progress
+    def __init__(self, progress: str | Mapping[str, str], late: LatePolicy = LatePolicy.DROP) -> None:
+        self._progress, self._late = progress, late
         self._ports: dict[tuple[str, str | None], Port] = {}
+        self.inner: list[InnerAggregate] = []
+        """Window aggregates whose results the plan reads as streams."""
 
     def __iter__(self) -> Any:
         return iter(self._ports.values())
@@ -106,14 +110,20 @@ class Ports:
     def named(self, stream: str) -> list[Port]:
         """The ports that rows of a stream go to."""
         found = [port for (name, _), port in self._ports.items() if name == stream]
-        if not found:
+        if stream not in self.streams:
             raise PlanError(f"the query does not read a stream {stream!r}; it reads {', '.join(self.streams)}")
         return found
 
     @property
     def streams(self) -> tuple[str, ...]:
         """The names of all inputs."""
-        return tuple(dict.fromkeys(name for name, _ in self._ports))
+        inside = [name for inner in self.inner for name in inner.query.streams]
+        return tuple(dict.fromkeys([*(name for name, _ in self._ports), *inside]))
+
+    def aggregate(self, node: WindowAggregate) -> InnerAggregate:
+        """A window aggregate inside the plan."""
+        self.inner.append(InnerAggregate(node, len(self.inner), late=self._late, progress=self._progress))
+        return self.inner[-1]
 
     def _input(self, node: Named, guard: str | None) -> StreamInput:
         policy = self._progress if isinstance(self._progress, str) else self._progress.get(node.name, "source")

@@ -53,7 +53,7 @@ class RelationQuery:
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
                             "when its instant is complete")
         self.plan, self.late, self.style = plan, LatePolicy.parse(late), Style.parse(style)
-        self._ports = Ports(progress)
+        self._ports = Ports(progress, self.late)
         self._form = form_of(plan)
         self._kind = time_kind(plan)
         compiler = Compiler(self._ports, self.style)
@@ -65,7 +65,7 @@ class RelationQuery:
                             f"it reads {', '.join(self.streams)}")
         self._late = LateOutput(self.late, self.streams)
         self._clocks = Clockwork([port.source for port in self._ports], self._kind)
-        self._meld = Meld([port.key for port in self._ports])
+        self._meld = Meld([*(port.key for port in self._ports), *(inner.key for inner in self._ports.inner)])
         tables = {node.name for node in plan.walk() if isinstance(node, Table)}
         self._tables = [port for port in self._ports if port.name in tables]
         self._arrived, self._place = 0, 0
@@ -87,6 +87,12 @@ class RelationQuery:
                 if self._clocks:
                     self._clocks.sign_of_life(port.source, item)
                 self._promise(port, item)
+            self._push_inside(stream, item)
+            return self._advance()
+        if not ports:
+            rows = item.num_rows if isinstance(item, pa.RecordBatch | pa.Table) else len(item)
+            self._push_inside(stream, item)
+            self._arrived, self._place = self._arrived + rows, self._place + rows
             return self._advance()
         table = self._ports.checked(stream, item)
         if not table.num_rows:
@@ -134,7 +140,7 @@ class RelationQuery:
     def finish(self, stream: str | None = None) -> pa.Table:
         """One input has ended, or all have: what no other input can change any more is told."""
         names = self.streams if stream is None else (stream,)
-        parts = [self.push(name, END) for name in names if not all(p.source.finished for p in self._ports.named(name))]
+        parts = [self.push(name, END) for name in names if not self._ended(name)]
         return pa.concat_tables(parts) if parts else self.nothing()
 
     def tick(self, now: int) -> pa.Table:
@@ -147,7 +153,18 @@ class RelationQuery:
                     self._promise(port, Punctuation.below(source.attribute, bound))
                 if fell_silent:
                     self._meld.set_idle(port.key)
+        for inner in self._ports.inner:
+            inner.tick(now, self._place)
         return self._advance()
+
+    def _ended(self, stream: str) -> bool:
+        inside = [inner.query._stream(stream) for inner in self._ports.inner if stream in inner.query.streams]
+        return all(source.finished for source in [*(p.source for p in self._ports.named(stream)), *inside])
+
+    def _push_inside(self, stream: str, item: RowsIn | Punctuation) -> None:
+        for inner in self._ports.inner:
+            if stream in inner.query.streams:
+                inner.push(stream, item, self._place)
 
     def _promise(self, port: Port, promise: Punctuation) -> None:
         if port.source.promise(promise):
@@ -159,6 +176,8 @@ class RelationQuery:
         for port in self._ports:
             if port.by_place and not port.source.finished:
                 self._meld.advance(port.key, self._place)
+        for inner in self._ports.inner:
+            self._meld.advance(inner.key, inner.bound)
         if not self._guarded and not self._tables:
             return self._results.step(self._root.step(FINISHED), FINISHED)
         bound = self._meld.bound if self._guarded else min(port.bound(self._place) for port in self._tables)
@@ -196,7 +215,9 @@ class RelationQuery:
     @property
     def late_rows(self) -> pa.Table:
         """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
-        return self._late.rows()
+        parts = [self._late.rows(), *(inner.query.late_rows for inner in self._ports.inner)]
+        return pa.concat_tables([part for part in parts if part.num_rows], promote_options="default") \
+            if any(part.num_rows for part in parts) else parts[0]
 
     @property
     def late_report(self) -> pa.Table:
@@ -206,7 +227,7 @@ class RelationQuery:
     @property
     def late_count(self) -> int:
         """How many rows were late."""
-        return self._late.count
+        return self._late.count + sum(inner.query.late_count for inner in self._ports.inner)
 
     def take_late_rows(self) -> pa.Table:
         """The late rows since the last call; they are not kept any longer."""
@@ -229,16 +250,19 @@ class RelationQuery:
         operators: list[dict[str, Any]] = [
             {"operator": stage.name, "pattern": str(stage.label), **stage.operator.counters()}
             for stage in self._root.walk()]
+        operators += [inner.counters() for inner in self._ports.inner]
         counters: list[dict[str, Any]] = [*operators, self._results.counters()]
         streams = {}
         for name in self.streams:
-            source = self._ports.named(name)[0].source
+            ports = self._ports.named(name)
+            source = ports[0].source if ports else next(
+                inner.query._stream(name) for inner in self._ports.inner if name in inner.query.streams)
             streams[name] = {"rows": source.rows, "late": self._late.counts[name], "finished": source.finished,
                              "idle": source.generator.idle, "groups_ahead": 0,
                              "watermark": bound_text(FINISHED if source.finished else source.bounds.linear, self._kind),
                              "progress": source.generator.describe()}
         return QueryStatus(
-            rows=self._arrived, late=self._late.count, watermark=bound_text(self._reached, self._kind),
+            rows=self._arrived, late=self.late_count, watermark=bound_text(self._reached, self._kind),
             open_windows=0, window_groups=0, partials=sum(int(c.get("rows", 0)) for c in counters),
             buffered=sum(int(c.get("waiting", 0)) for c in counters),
             state_bytes=sum(int(c.get("bytes", 0)) for c in counters), streams=streams, windows=[],
@@ -256,6 +280,7 @@ class RelationQuery:
         late_count, tables = self._late.snapshot()
         operators, kept = tree.snapshot(self._root)
         results, shown = self._results.snapshot()
+        tables |= {f"inner {i}": inner.snapshot() for i, inner in enumerate(self._ports.inner)}
         tables |= kept | {f"results:{name}": table for name, table in shown.items()}
         header = {"query": self.fingerprint, "late": self.late.value, "arrived": self._arrived,
                   "place": self._place, "late_count": late_count,
@@ -275,6 +300,8 @@ class RelationQuery:
                                   f"this run has {self.late.value!r}: restart with the same policy")
         for port in self._ports:
             port.source.restore(header["inputs"][port.key])
+        for i, inner in enumerate(self._ports.inner):
+            inner.restore(tables[f"inner {i}"])
         self._meld.restore(header["meld"])
         self._arrived, self._place, self._reached = header["arrived"], header["place"], header["reached"]
         self._uids.next = header["uid"]
