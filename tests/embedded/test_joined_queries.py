@@ -238,6 +238,13 @@ def test_sql_and_the_command_line_run_joins_in_process(tmp_path: Path) -> None:
     assert_same_rows(map(json.loads, out.read_text().splitlines()), expected)
 
 
+def test_explain_shows_a_join_and_says_what_it_does_not_measure() -> None:
+    streams = {name: [row(t) for t in range(3)] for name in ("a", "b")}
+    assert "b.ts at most 2 before and 3 after a.ts" in panewise.explain(PAIRS, **streams)
+    with pytest.raises(PlanError, match="ask its status"):
+        panewise.explain(PAIRS, **streams, analyze=True)
+
+
 def test_the_end_of_everything_is_promised_once() -> None:
     query = pairs()
     promises: list[Punctuation] = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.errors import PlanError
 from panewise.engines.embedded.aggregate import WindowStage
 from panewise.engines.embedded.inputs import RowsIn
 from panewise.engines.embedded.profile import Profile
@@ -18,7 +19,9 @@ from panewise.engines.embedded.run import run_embedded
 from panewise.kernels.panes import WINDOW_ID
 from panewise.plan.nodes import Node
 from panewise.planner.choices import Stats
+from panewise.planner.relational import is_relational
 from panewise.planner.strategy import Choice
+from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
 
@@ -59,6 +62,10 @@ def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punc
     ``inputs`` is called twice: a few rows go through a query of their own first, so that loading and compiling code is
     not taken for work.
     """
+    if has_stream_join(plan) or is_relational(plan):
+        raise PlanError("what a run took is measured for window aggregates of streams; run this query and ask its "
+                        "status() how many rows each join and operator keeps")
+
     def query() -> EmbeddedQuery:
         return EmbeddedQuery(plan, late=late, progress=progress, strategy=strategy, stats=stats, profile=True)
 
