@@ -29,7 +29,7 @@ from panewise.progress.timeline import Timeline
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
-from relations.plans import PLACES, columns, source, timelines, windows
+from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle
 from relations.test_group_aggregates import call
 
@@ -93,6 +93,23 @@ def test_internal_windows_and_windows_over_the_output(left: Window, right: Windo
     clause = None if spec is None else WindowClause(spec, "valid_from", OrdinalKind.INTEGER)
     if wstream:
         plan = RelationToStream(plan, Kind.WSTREAM, output_window=clause)
+    assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@settings(max_examples=80, deadline=None)
+@given(windows("s", TIME_WINDOWS), windows("t", TIME_WINDOWS), windows("u", TIME_WINDOWS), st.integers(0, 3),
+       timelines(("s", "t", "u"), rows=18), PLACES, PLACES)
+def test_results_of_internal_windows_stay_with_their_external_rows(one: Window, two: Window, three: Window,
+                                                                   shape: int, timeline: Timeline,
+                                                                   cuts: frozenset[int],
+                                                                   saves: frozenset[int]) -> None:
+    pairs = Join(Qualify(internal(one), "l"), Qualify(two, "r"), Scalar.parse("`l.k` = `r.k`"))
+    plan: Node = [
+        pairs,
+        Join(columns(pairs, "l.k", "r.v"), Qualify(three, "u"), Scalar.parse("`u.v` = `r.v`")),
+        Filter(Join(Qualify(three, "u"), pairs, Scalar.parse("`u.k` = `l.k`")), Scalar.parse("`u.v` > 0")),
+        GroupAggregate(pairs, (NamedScalar.column("l.k"),), (call("n", "count"),)),
+    ][shape]
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, UnsupportedError
+from panewise.core.scalar import Scalar
 from panewise.engines.embedded.relations.aggregates import grouped_by
 from panewise.engines.embedded.relations.ports import Ports
 from panewise.engines.embedded.relations.predicates import match_of
@@ -26,11 +27,12 @@ from panewise.kernels.relations.lifetime import StopAfter
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
+from panewise.kernels.relations.staying import STAYS, THEIRS, FirstToGo, NoteEnds, StayOn
 from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
-from panewise.planner.forms import Form, exposed_windows, is_append_only, is_internal, is_retroactive
+from panewise.planner.forms import Form, exposed_windows, is_append_only, is_internal, is_mixed, is_retroactive
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.refreshing import common_slide, eager, externalised
 from panewise.windows.base import Clock
@@ -54,6 +56,10 @@ class Watch:
     """Every change of a group, also to an equal value."""
     by_time: bool = False
     """Rows of a stream that is never late still wait for a table."""
+
+
+MIXABLE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join)
+"""What may stand above internal and external windows at once."""
 
 
 class Compiler:
@@ -86,6 +92,9 @@ class Compiler:
             return self.stream(node, TIME)
         if is_internal(node):
             return self._produced(node)
+        if is_mixed(node) and isinstance(node, MIXABLE):
+            below = self._staying(node)
+            return self._stage(node, StayOn(below.schema), below)
         match node:
             case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
                 return self.relation(node.input)
@@ -182,6 +191,34 @@ class Compiler:
     def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
         return self._stage(node, StopAfter(below.schema, node.amount, sources), below)
+
+    # -- internal windows beside external ones
+
+    def _staying(self, node: n.Node) -> Stage:
+        """A node as if all its windows were external, with a hidden column for the ends of the external rows."""
+        match node:
+            case n.Filter() if is_mixed(node):
+                below = self._staying(node.input)
+                return self._stage(node, FilterRows(below.schema, node.predicate), below)
+            case n.Project() if is_mixed(node):
+                below = self._staying(node.input)
+                scalars = [*(item.scalar for item in node.items), Scalar.column(STAYS)]
+                return self._stage(node, ProjectRows(below.schema, [*node.columns, STAYS], scalars), below)
+            case n.Qualify() if is_mixed(node):
+                below = self._staying(node.input)
+                names = [*(f"{node.alias}.{name}" for name in below.schema.names[:-1]), STAYS]
+                return self._stage(node, RenameRows(below.schema, names), below)
+            case n.Union() if is_mixed(node):
+                parts = [self._staying(part) for part in node.parts]
+                return self._stage(node, UnionRows([part.schema for part in parts]), *parts)
+            case n.Join() if is_mixed(node):
+                left, right = self._staying(node.left), self._staying(node.right)
+                theirs = RenameRows(right.schema, [*right.schema.names[:-1], THEIRS])
+                pairs = self._join(node, left, Stage(theirs, (right,), right.label, "hidden"))
+                return Stage(FirstToGo(pairs.schema), (pairs,), pairs.label, "hidden")
+        internal = is_internal(node)
+        below = self.relation(externalised(node))
+        return self._stage(node, NoteEnds(below.schema, internal=internal), below)
 
     # -- tables
 
