@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from panewise.kernels.joins.columns import GROWTH
 from panewise.kernels.joins.index_numba import Codes32, find_keys
-from panewise.kernels.key_table import IntegerKeys, ValueKeys, key_column
+from panewise.kernels.key_table import IntegerKeys, key_column
 
 ROOM = 256
 
@@ -50,7 +50,8 @@ class JoinKeys:
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self.types = list(types)
-        self._interned = [None if isinstance(key_column(t), IntegerKeys) else ValueKeys(t) for t in self.types]
+        columns = [key_column(t) for t in self.types]
+        self._interned = [None if isinstance(column, IntegerKeys) else column for column in columns]
         self._known = np.empty((ROOM, len(self.types)), np.int64)
         self._slots = np.full(2 * ROOM, -1, np.int32)
         self.count = 0
