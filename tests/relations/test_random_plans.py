@@ -90,7 +90,7 @@ def net(rows: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
     found: Counter[tuple[str, int]] = Counter()
     for row in rows:
         value = repr([row[name] for name in ("k", "v")])
-        found[value, row["valid_from"]] += row.get("change", 1)
+        found[value, row.get("valid_from", 0)] += row.get("change", 1)
         if row.get("expires_at") is not None:
             found[value, row["expires_at"]] -= 1
     return {key: count for key, count in found.items() if count}

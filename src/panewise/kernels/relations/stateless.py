@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar, evaluate
+from panewise.kernels.relations.conditions import arrow_condition
 from panewise.kernels.relations.delta import Delta, Ends, Lives, Mask, ticks_of
 from panewise.kernels.relations.operator import RelationOperator
 
@@ -18,14 +19,17 @@ class FilterRows(RelationOperator):
 
     def __init__(self, schema: pa.Schema, predicate: Scalar) -> None:
         self.schema, self.predicate = schema, predicate
-        truth(predicate, schema.empty_table())
+        truth(predicate, schema.empty_table())  # what cannot be computed is refused here
+        self._condition = arrow_condition(predicate, schema)
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Null counts as false."""
         (delta,) = inputs
         if not len(delta.lives):
             return delta
-        return Delta(delta.lives.filter(truth(self.predicate, delta.lives.table)), delta.ends, delta.ticks)
+        table = delta.lives.table
+        keep = truth(self.predicate, table) if self._condition is None else _mask(self._condition(table))
+        return Delta(delta.lives.filter(keep), delta.ends, delta.ticks)
 
 
 class ProjectRows(RelationOperator):
@@ -90,5 +94,9 @@ def truth(predicate: Scalar | None, table: pa.Table) -> Mask:
     answers = predicate.evaluate(table)
     if not pa.types.is_boolean(answers.type):
         raise SchemaError(f"{predicate} is {answers.type}, and a condition must be true or false")
+    return _mask(answers)
+
+
+def _mask(answers: pa.Array) -> Mask:
     keep: Mask = answers.fill_null(False).to_numpy(zero_copy_only=False)
     return keep
