@@ -192,7 +192,8 @@ class Flows(Mapping[n.Node, Flow]):
         rate = left.rate * shown + moved
         if node.predicate is not None and node.predicate.sql in self.statistics.premature:
             early = self.statistics.premature[node.predicate.sql] * rate
-        return Flow(rate, left.size * shown, left.values, min(early, rate), left.leaves or isinstance(node, n.AntiJoin))
+        leaves = left.leaves or right.leaves or isinstance(node, n.AntiJoin)
+        return Flow(rate, left.size * shown, left.values, min(early, rate), leaves)
 
     # -- grouping and tables
 

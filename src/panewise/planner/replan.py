@@ -53,8 +53,7 @@ class Proposal:
 def drifts(old: RelationStatistics, new: RelationStatistics, *, factor: float = DRIFT) -> list[Drift]:
     """Figures known before and now that differ by more than the factor.
 
-    >>> from panewise.planner.relation_cost import figure
-from panewise.planner.relation_statistics import InputStatistics
+    >>> from panewise.planner.relation_statistics import InputStatistics
     >>> was, now = (RelationStatistics({"S": InputStatistics(rate, {"a": 50})}) for rate in (10.0, 40.0))
     >>> print(*drifts(was, now))
     rows of S per unit was 10, is 40
