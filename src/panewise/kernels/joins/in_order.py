@@ -30,19 +30,20 @@ class HeldRows:
         self._parts: list[tuple[pa.Table, Ordinals]] = []
 
     def add(self, table: pa.Table, times: Ordinals) -> None:
-        """More rows."""
+        """More rows; each part is sorted once, so that what leaves is its beginning."""
         if table.num_rows:
-            self._parts.append((table, times))
+            order = np.argsort(times, kind="stable")
+            self._parts.append((table.take(pa.array(order)).combine_chunks(), times[order]))
 
     def release(self, below: int) -> tuple[pa.Table, Ordinals] | None:
         """The rows below a bound, in order; equal times as they came."""
         leaving, staying = [], []
         for table, times in self._parts:
-            free = times < below
-            if free.any():
-                leaving.append((table.filter(pa.array(free)), times[free]))
-            if not free.all():
-                staying.append((table.filter(pa.array(~free)), times[~free]) if free.any() else (table, times))
+            free = int(np.searchsorted(times, below))
+            if free:
+                leaving.append((table.slice(0, free), times[:free]))
+            if free < len(times):
+                staying.append((table.slice(free), times[free:]) if free else (table, times))
         if not leaving:
             return None
         self._parts = staying

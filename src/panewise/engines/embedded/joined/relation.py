@@ -22,7 +22,7 @@ from panewise.engines.embedded.joined.query import JoinedQuery
 from panewise.engines.embedded.relations import RelationQuery
 from panewise.engines.embedded.status import WINDOWS_LISTED, QueryStatus
 from panewise.kernels.state_file import decode_state, encode_state
-from panewise.plan.nodes import Node, Project
+from panewise.plan.nodes import Node, Project, Source
 from panewise.planner.capabilities import check
 from panewise.planner.stream_joins import BORN, over_pairs
 from panewise.progress.late import LatePolicy
@@ -43,7 +43,7 @@ class PairRelationQuery:
         self._joins: dict[str, JoinedQuery] = {}
 
         def columns(name: str, join: Project) -> dict[str, pa.DataType]:
-            streams = {node.name for node in join.walk() if hasattr(node, "schema")}
+            streams = {node.name for node in join.walk() if isinstance(node, Source)}
             own = progress if isinstance(progress, str) else {s: p for s, p in progress.items() if s in streams}
             self._joins[name] = query = JoinedQuery(join, late=self.late, progress=own)
             return {field.name: field.type for field in query.nothing().schema}
@@ -173,8 +173,9 @@ class PairRelationQuery:
         if header["query"] != self.fingerprint:
             raise CheckpointError("the checkpoint was made by another query (or the same on other columns, or in "
                                   "another style): give the query a checkpoint directory of its own")
-        for name, query in (("relation", self._relation), *self._joins.items()):
-            query.restore(tables[name].column("state")[0].as_py())
+        self._relation.restore(tables["relation"].column("state")[0].as_py())
+        for name, join in self._joins.items():
+            join.restore(tables[name].column("state")[0].as_py())
         return dict(header["extra"])
 
 
