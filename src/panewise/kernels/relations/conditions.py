@@ -38,7 +38,7 @@ def arrow_condition(predicate: Scalar, schema: pa.Schema) -> Condition | None:
         one, other = parts
         return None if one is None or other is None else lambda table: pc.and_kleene(one(table), other(table))
     compare = COMPARISONS.get(type(tree).__name__)
-    if compare is None:
+    if compare is None or not isinstance(tree, exp.Binary):
         return None
     left, right = (_operand(Scalar.of(side), schema) for side in (tree.left, tree.right))
     if left is None or right is None or _kind(left[1]) is None or _kind(left[1]) != _kind(right[1]):

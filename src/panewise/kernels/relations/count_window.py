@@ -160,12 +160,15 @@ class _Places:
         self._counts = counts
 
     def _row(self, partitions: Ordinals) -> Ordinals:
-        return np.searchsorted(self.touched, partitions)
+        found: Ordinals = np.searchsorted(self.touched, partitions).astype(np.int64, copy=False)
+        return found
 
     def reached_of(self, partitions: Ordinals) -> Ordinals:
         """How many rows each partition, which is among those touched, has now."""
-        return self.reached[self._row(partitions)]
+        found: Ordinals = self.reached[self._row(partitions)]
+        return found
 
     def instants(self, partitions: Ordinals, positions: Ordinals) -> Ordinals:
         """When the row at a position, which is new, came."""
-        return self._times[self._offset[self._row(partitions)] + positions]
+        found: Ordinals = self._times[self._offset[self._row(partitions)] + positions]
+        return found

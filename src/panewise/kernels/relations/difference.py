@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers, ticks_of
+from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.difference_numba import BEFORE, HIDDEN, youngest
 from panewise.kernels.relations.distinct import CODE
 from panewise.kernels.relations.existence_numba import count_chained, list_chained
@@ -24,7 +24,7 @@ from panewise.kernels.relations.stateless import UnionRows
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
-from panewise.kernels.relations.sweep import cells_of
+from panewise.kernels.relations.sweep import cells_of, signs, starts_of
 from panewise.progress.watermarks import NO_BOUND
 
 
@@ -76,7 +76,7 @@ class Difference(RelationOperator):
         brief = lives.expires < upto
         self._right.enter(lives.with_table(pa.table([pa.array(codes)], schema=CODE)).filter(~brief), upto)
         self._right.forget()
-        sign = np.repeat([1, -1], [len(codes), np.count_nonzero(brief) + len(gone)])
+        sign = signs(len(codes), int(np.count_nonzero(brief)) + len(gone))
         return (np.concatenate([codes, codes[brief], gone]),
                 np.concatenate([lives.born, lives.expires[brief], left.at]), sign)
 
@@ -100,8 +100,7 @@ class Difference(RelationOperator):
         room = 4 * (len(slots) + len(code)) + 8  # an event shows or hides one row, a new row perhaps one more
         shown = np.where(self._shown.values[slots] >= 0, BEFORE, HIDDEN)
         rows, since, until = integers(room), integers(room), integers(room)
-        count = youngest(np.searchsorted(cells.code, np.r_[touched, FOREVER]), cells.at, after,
-                         np.searchsorted(codes, np.r_[touched, FOREVER]), born, expires,
+        count = youngest(starts_of(cells.code, touched), cells.at, after, starts_of(codes, touched), born, expires,
                          places[np.lexsort((born, codes))], places[np.lexsort((expires, codes))], shown,
                          np.where(new, 0, 1), rows, since, until)
         return self._told(slots, rows[:count], since[:count], until[:count], said, upto)

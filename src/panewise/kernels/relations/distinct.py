@@ -20,7 +20,7 @@ from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Arena, Growing
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
-from panewise.kernels.relations.sweep import cells_of, summed, turns_of
+from panewise.kernels.relations.sweep import cells_of, signs, starts_of, summed, turns_of
 from panewise.progress.watermarks import NO_BOUND
 
 CODE = pa.schema([pa.field("code", pa.int64())])
@@ -50,7 +50,7 @@ class DistinctByEnd(RelationOperator):
         leaving = self._queue.due(upto)
         leaving = leaving[self._current.values[leaving] < upto]
         touched = np.union1d(codes, leaving)
-        starts = np.searchsorted(codes, np.r_[touched, FOREVER])
+        starts = starts_of(codes, touched)
         rows, since, until = integers(len(codes) + len(touched)), integers(len(codes) + len(touched)), \
             integers(len(codes) + len(touched))
         count = represent(touched, starts, lives.born, lives.expires, self._current.values, self._spare.values,
@@ -86,7 +86,7 @@ class DistinctByEnd(RelationOperator):
             kept = self._spares.lives(-spare[held] - 2)
             self._spares = Arena(self.schema)
             spare[held] = -self._spares.append(kept) - 2
-        used = np.count_nonzero(self._current.values != NOBODY) if len(self._codes) > 4096 else len(self._codes)
+        used = int(np.count_nonzero(self._current.values != NOBODY)) if len(self._codes) > 4096 else len(self._codes)
         if self._codes.crowded(used):
             keep = np.flatnonzero(self._current.values != NOBODY)
             moved = self._codes.keep(keep)[keep]
@@ -148,7 +148,7 @@ class DistinctByCount(RelationOperator):
         brief = lives.expires < upto
         cells = cells_of(np.concatenate([codes, codes[brief], gone]),
                          np.concatenate([lives.born, lives.expires[brief], left.at]))
-        change = summed(cells, np.repeat([1, -1], [len(codes), np.count_nonzero(brief) + len(gone)]))
+        change = summed(cells, signs(len(codes), int(np.count_nonzero(brief)) + len(gone)))
         after = cells.running(change, self._counts.values)
         turns = turns_of(cells, after, self._counts.values)
         self._counts.values[cells.code] = after  # of equal codes the last assignment stays

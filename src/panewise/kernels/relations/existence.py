@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers, ticks_of
+from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.distinct import CODE
 from panewise.kernels.relations.existence_numba import BEFORE, count_chained, list_chained, shown_parts
 from panewise.kernels.relations.join import WindowJoin
@@ -26,7 +26,7 @@ from panewise.kernels.relations.pairing import Match, Side
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
-from panewise.kernels.relations.sweep import Turns, cells_of, summed, turns_of
+from panewise.kernels.relations.sweep import Turns, cells_of, signs, starts_of, summed, turns_of
 from panewise.progress.watermarks import NO_BOUND
 
 LEFT = "left row"
@@ -82,7 +82,7 @@ class Existence(RelationOperator):
         brief = lives.expires < upto
         cells = cells_of(np.concatenate([codes, codes[brief], gone]),
                          np.concatenate([lives.born, lives.expires[brief], left.at]))
-        change = summed(cells, np.repeat([1, -1], [len(codes), np.count_nonzero(brief) + len(gone)]))
+        change = summed(cells, signs(len(codes), int(np.count_nonzero(brief)) + len(gone)))
         after = cells.running(change, self._counts.values)
         turns = turns_of(cells, after, self._counts.values)
         on_before = self._counts.values > 0
@@ -102,7 +102,7 @@ class Existence(RelationOperator):
     def _show(self, slots: Ordinals, old: Any, turns: Turns, turned: Ordinals, on_before: Any,
               before: Ordinals | None, upto: int) -> tuple[Lives, Ends]:
         arena = self._left.arena
-        starts = np.searchsorted(turns.code, np.r_[turned, FOREVER])
+        starts = starts_of(turns.code, turned)
         arguments = (self._left.codes.values[slots], arena.born[slots], arena.expires[slots], old, turned, starts,
                      turns.at, on_before, self._wanted)
         none = integers()

@@ -31,7 +31,7 @@ from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.alive import AliveRows, Left
 from panewise.kernels.relations.stores.arena import Growing, Payload
 from panewise.kernels.relations.stores.queues import ExpiryQueue
-from panewise.kernels.relations.sweep import Cells, cells_of, summed
+from panewise.kernels.relations.sweep import Cells, cells_of, signs, summed
 
 GROUP = "group"
 
@@ -80,7 +80,7 @@ class GroupAggregate(RelationOperator):
         brief = lives.expires < upto
         cells = cells_of(np.concatenate([codes, codes[brief], gone.column(0).to_numpy()]),
                          np.concatenate([lives.born, lives.expires[brief], left.at]))
-        sign = np.repeat([1, -1], [len(codes), np.count_nonzero(brief) + len(left)])
+        sign = signs(len(codes), int(np.count_nonzero(brief)) + len(left))
         after = cells.running(summed(cells, sign), self._counts.values)
         self._counts.values[cells.code] = after
         members = self._members(cells, lives, left, upto) if self._merging and len(cells) else None

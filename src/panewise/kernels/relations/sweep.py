@@ -49,6 +49,17 @@ def cells_of(code: Ordinals, at: Ordinals) -> Cells:
     return Cells(sorted_code[new], sorted_at[new], of_event)
 
 
+def signs(came: int, went: int) -> Ordinals:
+    """+1 for events that come, -1 for those behind them that go."""
+    return np.repeat(np.array([1, -1], np.int64), np.array([came, went]))
+
+
+def starts_of(codes: Ordinals, wanted: Ordinals) -> Ordinals:
+    """Where the rows of each wanted code begin among rows by code, and where the last end."""
+    found: Ordinals = np.searchsorted(codes, np.append(wanted, FOREVER)).astype(np.int64, copy=False)
+    return found
+
+
 def summed(cells: Cells, change: Ordinals) -> Ordinals:
     """Changes of events added up by cell."""
     total = np.zeros(len(cells), np.int64)
