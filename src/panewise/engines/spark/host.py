@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,9 @@ _Packer: Any = CloudPickleSerializer
 RESULT_DDL = "payload binary, late_rows bigint, open_from bigint, open_until bigint"
 PROGRESS = -(1 << 63)
 """The entry of the state map that holds the bounds; chunks of panes and buckets have other numbers."""
+CHUNK_NUMBER = StructType([StructField("chunk", LongType())])
+CHUNK_DATA = StructType([StructField("data", BinaryType())])
+"""As types: Spark would have a text read by the JVM, four messages in every micro-batch and shard."""
 SHOWN = PROGRESS + 1
 """The entry that holds the early results shown of open windows."""
 
@@ -47,7 +51,7 @@ class KernelHost(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state: chunks by number, and the bounds."""
-        self.store = SparkStore(handle.getMapState("chunks", "chunk long", "data binary"))
+        self.store = SparkStore(handle.getMapState("chunks", CHUNK_NUMBER, CHUNK_DATA))
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
         """One micro-batch of one shard."""
