@@ -68,14 +68,16 @@ class Payload:
             return self.schema.empty_table()
         if len(self._pieces) == 1:
             return gather(self._pieces[0], slots)
-        if len(slots) > 64 or len(self._pieces) > 8:
+        if 4 * len(slots) >= self.count:  # putting the pieces together costs no more than what is asked for
             return gather(self.table(), slots)
         starts = np.cumsum([0, *(p.num_rows for p in self._pieces)])
         piece = np.searchsorted(starts, slots, side="right") - 1
-        order = np.argsort(piece, kind="stable")
-        parts = [gather(self._pieces[int(p)], slots[piece == p] - starts[p]) for p in np.unique(piece)]
-        back = integers(len(order))
-        back[order] = np.arange(len(order))
+        places = [np.flatnonzero(piece == p) for p in range(len(self._pieces))]
+        parts = [gather(self._pieces[p], slots[at] - starts[p]) for p, at in enumerate(places) if len(at)]
+        if len(parts) == 1:
+            return parts[0]
+        back = integers(len(slots))
+        back[np.concatenate(places)] = np.arange(len(slots))
         return gather(pa.concat_tables(parts).combine_chunks(), back)
 
     def keep(self, slots: Ordinals) -> None:
