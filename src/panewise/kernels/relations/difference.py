@@ -41,7 +41,6 @@ class Difference(RelationOperator):
         self._right = AliveRows(CODE, queue)
         self._counts = Growing()
         self._reached = NO_BOUND
-        self._ends = 0
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Values with any event; their left rows, the right's counts at every instant."""
@@ -61,7 +60,6 @@ class Difference(RelationOperator):
         touched = np.union1d(codes, self._left.codes.values[own])
         out, ends = self._surplus(touched, (codes, at, sign), first, said, upto)
         self._reached = upto
-        self._ends += len(ends)
         self._forget()
         return Delta(out, ends, ticks_of(left.ticks, right.ticks))
 
@@ -153,11 +151,11 @@ class Difference(RelationOperator):
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
         tables |= self._right.saved("right_")
         tables["values"] = self._codes.values(np.arange(len(self._codes)))
-        return {"reached": self._reached, "ends": self._ends}, tables
+        return {"reached": self._reached}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
-        self._reached, self._ends = header["reached"], header["ends"]
+        self._reached = header["reached"]
         numbers = self._codes.load(tables["values"], tables["values"].num_rows)
         self._left.arena.load({name: tables[f"left_{name}"] for name in ("rows", "lives")})
         shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
@@ -171,5 +169,5 @@ class Difference(RelationOperator):
 
     def counters(self) -> dict[str, int]:
         """Left rows, and right copies."""
-        return {"rows": len(self._left.arena) + self._right.count, "ends": self._ends,
+        return {"rows": len(self._left.arena) + self._right.count,
                 "bytes": self._left.arena.nbytes + 32 * len(self._left.arena) + self._right.nbytes}

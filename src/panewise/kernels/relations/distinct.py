@@ -134,7 +134,6 @@ class DistinctByCount(RelationOperator):
         self._codes = LiveCodes(schema)
         self._rows = AliveRows(CODE, queue)
         self._counts, self._shown = Growing(), Growing()  # copies, and the number of the row that is shown, by code
-        self._ends = 0
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Copies that come and go, and what they turn on and off."""
@@ -161,7 +160,6 @@ class DistinctByCount(RelationOperator):
         last = np.r_[turns.code[1:] != turns.code[:-1], True] & turns.on
         self._shown.values[turns.code[off]] = -1
         self._shown.values[turns.code[last]] = out.uid[last[turns.on]]
-        self._ends += len(ends)
         self._rows.forget()
         self._forget()
         return Delta(out, ends, delta.ticks)
@@ -193,7 +191,7 @@ class DistinctByCount(RelationOperator):
         tables["rows"] = pa.table([pa.array(moved[codes])], schema=CODE)
         tables["values"] = self._codes.values(used)
         tables["counts"] = pa.table({"count": self._counts.values[used], "shown": self._shown.values[used]})
-        return {"reached": self._rows.reached, "ends": self._ends}, tables
+        return {"reached": self._rows.reached}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
@@ -202,8 +200,7 @@ class DistinctByCount(RelationOperator):
                                      for n in ("count", "shown"))
         self._rows.load(tables, header["reached"])
         self._rows.recode(numbers)
-        self._ends = header["ends"]
 
     def counters(self) -> dict[str, int]:
         """The copies that are there."""
-        return {"rows": self._rows.count, "bytes": self._rows.nbytes + 16 * self._counts.count, "ends": self._ends}
+        return {"rows": self._rows.count, "bytes": self._rows.nbytes + 16 * self._counts.count}

@@ -45,7 +45,6 @@ class Existence(RelationOperator):
         self._right = AliveRows(CODE, queue)
         self._counts = Growing()
         self._reached = NO_BOUND
-        self._ends = 0
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Keys that turn, then left rows of those keys, new ones, and those that left too early."""
@@ -62,7 +61,6 @@ class Existence(RelationOperator):
         slots = np.concatenate([old, np.arange(first, len(self._left.arena))])
         out, ends = self._show(slots, slots < first, turns, turned, on_before, before, upto)
         self._reached = upto
-        self._ends += len(ends)
         self._forget()
         return Delta(out, ends, ticks_of(left.ticks, right.ticks))
 
@@ -150,11 +148,11 @@ class Existence(RelationOperator):
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
         tables |= self._right.saved("right_")
         tables["keys"] = self._keys.table()
-        return {"reached": self._reached, "ends": self._ends, "keys": len(self._keys)}, tables
+        return {"reached": self._reached, "keys": len(self._keys)}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
-        self._reached, self._ends = header["reached"], header["ends"]
+        self._reached = header["reached"]
         numbers = self._keys.load(tables["keys"])
         self._left.arena.load({name: tables[f"left_{name}"] for name in ("rows", "lives")})
         shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
@@ -167,7 +165,7 @@ class Existence(RelationOperator):
 
     def counters(self) -> dict[str, int]:
         """Left rows, and right rows by key."""
-        return {"rows": len(self._left.arena) + self._right.count, "ends": self._ends,
+        return {"rows": len(self._left.arena) + self._right.count,
                 "bytes": self._left.arena.nbytes + 32 * len(self._left.arena) + self._right.nbytes}
 
 
@@ -206,5 +204,4 @@ class ExistenceOfPairs(RelationOperator):
     def counters(self) -> dict[str, int]:
         """Both parts."""
         one, other = self._pairs.counters(), self._rows.counters()
-        return {name: one.get(name, 0) + other.get(name, 0) for name in ("rows", "pairs", "bytes")} | {
-            "ends": other["ends"]}
+        return {name: one.get(name, 0) + other.get(name, 0) for name in ("rows", "pairs", "bytes")}

@@ -30,7 +30,6 @@ class WindowJoin(RelationOperator):
         self._uids = uids
         self._pairing = Pairing(left, right, match, left_in_order=left_in_order, right_in_order=right_in_order)
         self._catalogue = PairCatalogue(self._pairing) if catalogued else None
-        self._ends = 0
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Ends first, then new pairs."""
@@ -40,7 +39,6 @@ class WindowJoin(RelationOperator):
             ended = self._pairing.left.end(left.ends), self._pairing.right.end(right.ends)
             if self._catalogue is not None:
                 ends = self._catalogue.end(*ended)
-                self._ends += len(ends)
         pairs = self._pairing.meet(left, right, upto)
         uid = self._uids.draw(len(pairs))
         lives = Lives.none(self.schema) if not len(pairs) else \
@@ -58,12 +56,11 @@ class WindowJoin(RelationOperator):
         tables = self._pairing.saved()
         if self._catalogue is not None:
             tables["pairs"] = self._catalogue.saved()
-        return {"reached": self._pairing.reached, "ends": self._ends}, tables
+        return {"reached": self._pairing.reached}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
         self._pairing.load(tables, header["reached"])
-        self._ends = header["ends"]
         if self._catalogue is not None:
             self._catalogue.load(tables["pairs"])
 
@@ -71,7 +68,7 @@ class WindowJoin(RelationOperator):
         """Rows of both sides, and catalogued pairs."""
         found = self._pairing.counters
         pairs = len(self._catalogue) if self._catalogue is not None else 0
-        return {"rows": found["rows"], "pairs": pairs, "bytes": found["bytes"] + 48 * pairs, "ends": self._ends}
+        return {"rows": found["rows"], "pairs": pairs, "bytes": found["bytes"] + 48 * pairs}
 
 
 class PairCatalogue:

@@ -33,5 +33,5 @@ class RelationOperator(ABC):
         del header, tables
 
     def counters(self) -> dict[str, int]:
-        """How much is kept: ``rows`` and ``bytes``; and what was done since the start: ``ends`` put out."""
+        """How much is kept: ``rows``, ``bytes`` and what else there is to count."""
         return {}

@@ -247,9 +247,7 @@ class RelationQuery:
     def status(self, windows: int = WINDOWS_LISTED) -> QueryStatus:
         """Rows, late rows, watermarks, and how much every operator keeps."""
         del windows
-        operators: list[dict[str, Any]] = [
-            {"operator": stage.name, "pattern": str(stage.label), **stage.operator.counters()}
-            for stage in self._root.walk()]
+        operators: list[dict[str, Any]] = [stage.counters() for stage in self._root.walk()]
         operators += [inner.counters() for inner in self._ports.inner]
         counters: list[dict[str, Any]] = [*operators, self._results.counters()]
         streams = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,14 @@ import pyarrow as pa
 from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.planner.labels import Label
+
+
+@dataclass
+class Told:
+    """How much an operator has put out since the query began."""
+
+    lives: int = 0
+    ends: int = 0
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,7 @@ class Stage:
     inputs: tuple[Stage, ...]
     label: Label
     name: str
+    told: Told = field(default_factory=Told)
 
     @property
     def schema(self) -> pa.Schema:
@@ -29,7 +38,15 @@ class Stage:
 
     def step(self, upto: int) -> Delta:
         """Inputs first, in order, so that the numbers of rows ascend."""
-        return self.operator.step([stage.step(upto) for stage in self.inputs], upto)
+        delta = self.operator.step([stage.step(upto) for stage in self.inputs], upto)
+        self.told.lives += len(delta.lives)
+        self.told.ends += len(delta.ends)
+        return delta
+
+    def counters(self) -> dict[str, Any]:
+        """What it is, what it keeps and what it has told; ends over lives is the premature fraction (Golab 3.6.4)."""
+        return {"operator": self.name, "pattern": str(self.label), **self.operator.counters(),
+                "lives": self.told.lives, "ends": self.told.ends}
 
     def walk(self) -> Iterator[Stage]:
         """This stage and all below, inputs first."""
@@ -44,7 +61,7 @@ def snapshot(root: Stage) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
     tables: dict[str, pa.Table] = {}
     for number, stage in enumerate(root.walk()):
         header, own = stage.operator.snapshot()
-        headers.append(header)
+        headers.append({"told": [stage.told.lives, stage.told.ends], "state": header})
         tables |= {f"{number}:{name}": table for name, table in own.items()}
     return headers, tables
 
@@ -54,4 +71,5 @@ def restore(root: Stage, headers: list[dict[str, Any]], tables: Mapping[str, pa.
     for number, (stage, header) in enumerate(zip(root.walk(), headers, strict=True)):
         prefix = f"{number}:"
         own = {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
-        stage.operator.restore(header, own)
+        stage.told.lives, stage.told.ends = header["told"]
+        stage.operator.restore(header["state"], own)
