@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from panewise.core.errors import SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind, SourceSchema
+from panewise.engines.embedded.relations import RelationQuery
+from panewise.engines.oracle.engine import Oracle
+from panewise.engines.oracle.tables import TableChange
 from panewise.plan.nodes import (
     Distinct,
     GroupAggregate,
@@ -24,7 +30,7 @@ from panewise.plan.nodes import (
 )
 from panewise.progress.timeline import Arrival, Timeline
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
-from relations.running import assert_like_the_oracle
+from relations.running import assert_like_the_oracle, bag
 from relations.test_group_aggregates import call
 
 
@@ -63,3 +69,79 @@ def test_a_stream_beside_a_table(kind: SourceKind, timed: bool, predicate: str, 
     mixed = [*timeline, *rows]
     random.shuffle(mixed)
     assert_like_the_oracle(plan, mixed, cuts, saves)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[TableChange]:
+    """Insertions and deletions of rows that are there, in the order of their instants."""
+    made: list[TableChange] = []
+    there: list[dict[str, Any]] = []
+    at = 0
+    for _ in range(draw(st.integers(0, 7))):
+        at += draw(st.integers(0, 3))
+        if there and draw(st.booleans()):
+            row = there.pop(draw(st.integers(0, len(there) - 1)))
+            made.append(TableChange(at, row, insert=False))
+        else:
+            row = {"at": at, "k": draw(st.sampled_from(["a", "b"])), "w": draw(st.integers(0, 2))}
+            there.append(row)
+            made.append(TableChange(at, row))
+    return made
+
+
+def pushed(plan: Node, items: Timeline, history: list[TableChange], saves: frozenset[int]) -> list[dict[str, Any]]:
+    """The history of a table between the rows of a stream; a deletion is a row with change -1 at its own instant."""
+    query = RelationQuery(plan)
+    found: list[dict[str, Any]] = []
+    changes = [{**c.row, "at": c.at, "change": 1 if c.insert else -1} for c in history]
+    for i, item in enumerate([*items, *(Arrival("t", row) for row in changes)]):
+        if i in saves:
+            saved = query.snapshot()
+            query = RelationQuery(plan)
+            query.restore(saved)
+        found += query.push(item.stream, [item.item] if item.is_row else item.item).to_pylist()
+    return found + query.finish().to_pylist()
+
+
+@settings(max_examples=80, deadline=None)
+@given(windows("s", TIME_WINDOWS), KINDS, histories(), timelines(("s",)), PLACES)
+def test_deletions_from_a_table(window: Window, kind: SourceKind, history: list[TableChange], timeline: Timeline,
+                                saves: frozenset[int]) -> None:
+    names = {"k": pa.string(), "w": pa.int64(), "at": pa.int64()}
+    below = Table("t", SourceSchema(names, time="at", kind=kind))
+    plan: Node = TableJoin(Qualify(columns(window, "k", "v"), "s"), Qualify(columns(below, "k", "w"), "t"),
+                           Scalar.parse("`s.k` = `t.k`"))
+    assume(kind is SourceKind.RELATION or not comes_back(history))
+    known = [TableChange(c.at, {**c.row, "at": 0}, c.insert) for c in history]
+    expected = Oracle(plan, timeline, tables={"t": known}).results()
+    assert bag(pushed(plan, timeline, history, saves)) == bag(expected)
+
+
+def comes_back(history: list[TableChange]) -> bool:
+    """Whether a key that was deleted is used again at a later instant."""
+    deleted: dict[Any, int] = {}
+    for change in history:
+        if not change.insert:
+            deleted[change.row["k"]] = change.at
+        elif deleted.get(change.row["k"], change.at) < change.at:
+            return True
+    return False
+
+
+def quotes(kind: SourceKind) -> RelationQuery:
+    below = Table("t", SourceSchema({"k": pa.string(), "at": pa.int64()}, time="at", kind=kind))
+    return RelationQuery(TableJoin(Qualify(source(), "s"), Qualify(below, "t"), Scalar.parse("`s.k` = `t.k`")))
+
+
+def test_a_deleted_key_of_an_nrr_may_not_come_back() -> None:
+    query = quotes(SourceKind.NRR)
+    query.push("t", [{"k": "X", "at": 0}, {"k": "X", "at": 2, "change": -1}, {"k": "X", "at": 5}])
+    with pytest.raises(SchemaError, match="uses a key that was deleted at 2"):
+        query.finish()
+
+
+def test_only_what_is_there_can_be_deleted() -> None:
+    query = quotes(SourceKind.RELATION)
+    query.push("t", [{"k": "X", "at": 0}, {"k": "Y", "at": 2, "change": -1}])
+    with pytest.raises(SchemaError, match="is deleted at 2, but it is not there"):
+        query.finish()

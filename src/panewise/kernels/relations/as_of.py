@@ -34,6 +34,7 @@ class AsOfJoin(RelationOperator):
         rows, table = inputs
         codes = self._keys.codes(self._match.right, table.lives.table)
         asking = self._keys.codes(self._match.left, rows.lives.table)
+        self._table.end(table.ends)
         self._table.add(table.lives, codes, len(self._keys))
         lives = rows.lives
         times = lives.age[0]

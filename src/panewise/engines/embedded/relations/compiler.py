@@ -28,11 +28,20 @@ from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.kernels.relations.staying import STAYS, THEIRS, FirstToGo, NoteEnds, StayOn
+from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
-from panewise.planner.forms import Form, exposed_windows, is_append_only, is_internal, is_mixed, is_retroactive
+from panewise.planner.forms import (
+    Form,
+    exposed_windows,
+    is_append_only,
+    is_internal,
+    is_mixed,
+    is_retroactive,
+    table_of,
+)
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.refreshing import common_slide, eager, externalised
 from panewise.windows.base import Clock
@@ -226,24 +235,28 @@ class Compiler:
         """Rows with the table as it is, or as it was before each row's own instant."""
         retroactive = is_retroactive(node)
         with self._watching(Watch(ticking=self._watch.ticking and retroactive)):
-            table = self._table(node.table)
+            table = self._table(node.table, [] if retroactive else _compared(node))
         match = match_of(node.predicate, rows.schema, table.schema)
         if not retroactive:
             return self._stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
-                          catalogued=self.has_ends(rows))
+                          catalogued=True)
         return self._stage(node, join, rows, table)
 
-    def _table(self, node: n.Node) -> Stage:
+    def _table(self, node: n.Node, fresh: list[str]) -> Stage:
         match node:
             case n.Filter():
-                return self._filter(node, self._table(node.input))
+                return self._filter(node, self._table(node.input, fresh))
             case n.Project():
-                return self._project(node, self._table(node.input))
+                return self._project(node, self._table(node.input, fresh))
             case n.Qualify():
-                return self._qualify(node, self._table(node.input))
+                return self._qualify(node, self._table(node.input, fresh))
             case n.Table() | n.Source():
-                return self._named(node, node.schema.time, by_arrival=False)
+                schema = pa.schema(list(node.schema.columns.items()))
+                rows = TableRows(node.name, schema, self.uids, time=node.schema.time, fresh=fresh,
+                                 ticking=self._watch.ticking)
+                self.ports.of(node, node.schema.time).leaves.append(rows)
+                return self._stage(node, rows)
         raise UnsupportedError(f"{type(node).__name__} in place of a table is not yet run by the embedded engine; "
                                "use engine='oracle'")
 
@@ -372,6 +385,13 @@ class Compiler:
     def has_ends(stage: Stage) -> bool:
         """Rows may leave before they said."""
         return stage.label.pattern is UpdatePattern.STR
+
+
+def _compared(node: n.TableJoin) -> list[str]:
+    """The columns of a table that the join's condition names: its key."""
+    prefix = "".join(f"{below.alias}." for below in node.table.walk() if isinstance(below, n.Qualify))
+    names = node.predicate.columns if node.predicate is not None else frozenset()
+    return [column for column in table_of(node.table).columns if prefix + column in names]
 
 
 def _in_steps(node: n.Node) -> bool:

@@ -16,6 +16,7 @@ from panewise.engines.embedded.chunks import Chunk
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
 from panewise.engines.embedded.relations.inner import InnerAggregate
 from panewise.kernels.relations.delta import Mask
+from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, WindowAggregate
 from panewise.progress.late import LatePolicy
@@ -61,14 +62,17 @@ class Port:
             return np.zeros(chunk.table.num_rows, np.bool_)
         return (chunk.values < chunk.bounds) | (chunk.values < reached)
 
-    def arrive(self, chunk: Chunk, place: int) -> None:
-        """Rows that are not late, to the leaves; ``place`` is that of the first of the batch."""
+    def arrive(self, chunk: Chunk, place: int, signs: Ordinals | None = None) -> None:
+        """Rows that are not late, to the leaves; ``place`` is that of the first, ``signs`` say which delete."""
         if not chunk.table.num_rows:
             return
         table = self._complete(chunk.table)
         times = np.arange(place, place + table.num_rows) if self.by_place else self._times(table)
         due = chunk.values if chunk.values is not None else times
         for leaf in self.leaves:
+            if isinstance(leaf, TableRows) and signs is not None:
+                leaf.change(table.select(leaf.schema.names), due, times, chunk.arrivals, signs)
+                continue
             leaf.arrive(table.select(leaf.schema.names), due, times, chunk.arrivals)
 
     def _times(self, table: pa.Table) -> Ordinals:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, LateRowError, PlanError
+from panewise.core.ordinals import Ordinals
 from panewise.engines.embedded.clockwork import Clockwork
 from panewise.engines.embedded.events import WindowEvent
 from panewise.engines.embedded.inputs import RowsIn
@@ -24,7 +25,7 @@ from panewise.kernels.relations.delta import integers
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
-from panewise.planner.forms import Form, form_of, time_kind
+from panewise.planner.forms import CHANGE, Form, form_of, time_kind
 from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
@@ -97,6 +98,7 @@ class RelationQuery:
         table = self._ports.checked(stream, item)
         if not table.num_rows:
             return self.nothing()
+        signs = self._signs(ports, item)
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
             taken = [(port, *port.take(table, self._arrived)) for port in ports]
@@ -109,7 +111,9 @@ class RelationQuery:
         self._arrived += table.num_rows
         for (port, chunk, promises), mask, (_, _, idle) in zip(taken, late, saved, strict=True):
             port.source.rows += table.num_rows
-            port.arrive(chunk.filter(~mask) if mask.any() else chunk, self._place)
+            late_or_not = slice(None) if not mask.any() else ~mask
+            port.arrive(chunk.filter(~mask) if mask.any() else chunk, self._place,
+                        None if signs is None else signs[late_or_not])
             if idle:
                 self._meld.set_idle(port.key, idle=False)
             for promise in promises:
@@ -119,6 +123,16 @@ class RelationQuery:
         if missed.any():
             self._late.add(ports[0].source, taken[0][1], missed, self._reached)
         return self._advance()
+
+    def _signs(self, ports: list[Port], item: RowsIn) -> Ordinals | None:
+        """Which rows of a table are deletions: those with ``change`` -1, a column the table does not declare."""
+        if not any(port in self._tables for port in ports) or CHANGE in ports[0].schema.columns:
+            return None
+        if isinstance(item, pa.RecordBatch | pa.Table):
+            if CHANGE not in item.schema.names:
+                return None
+            return np.array(item.column(CHANGE).to_pylist(), np.int64)
+        return np.array([row.get(CHANGE, 1) for row in item], np.int64)
 
     @property
     def _guarded(self) -> bool:
