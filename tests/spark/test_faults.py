@@ -60,7 +60,7 @@ def test_processes_killed_at_random_moments_lose_and_repeat_nothing(where: str, 
     wanted = -(-int(os.environ.get("PANEWISE_FAULTS", "40")) // 2)
     cluster = request.getfixturevalue("cluster") if where == "cluster" else None
     kinds = cycle(("executor", "worker", "executor", "driver") if cluster is not None
-                  else ("worker", "worker", "driver"))
+                  else ("worker", "worker", "worker", "driver"))
     seed = int(os.environ.get("PANEWISE_SEED", "0"))
     total: Counter[str] = Counter()
     runs = 0

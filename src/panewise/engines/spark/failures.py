@@ -18,12 +18,14 @@ from panewise.core import errors
 from panewise.core.errors import PanewiseError, SchemaError
 
 MARK = "panewise.core.errors."
+LONGEST = 500
+"""So much of what Spark says is passed on."""
 _PATTERN = re.compile(re.escape(MARK) + r"(\w+): (.*?)(?= SQLSTATE: \w{5}|\n|$)")
 _OVERFLOW = re.compile(
     r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
 _CHECKPOINT = re.compile(
     r"\[(?:CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE_|STATE_STORE_|STREAMING_STATEFUL_OPERATOR_|STREAMING_CHECKPOINT_)"
-    r"[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+    r"[\w.]*\] (.*?)(?= SQLSTATE|\Z)", re.DOTALL)
 _UNREADABLE = re.compile(
     r"(?:terminated with exception|JsonEOFException|JsonParseException): "
     r"((?:Unexpected end-of-input|Unexpected character|Unrecognized token|No usable value|Incomplete log file"
@@ -62,7 +64,8 @@ def translate(error: BaseException) -> PanewiseError | None:
         return errors.AggregateError(arithmetic[2].strip())
     foreign = _CHECKPOINT.search(text) or _UNREADABLE.search(text)
     if foreign is not None:
-        return errors.CheckpointError(f"the checkpoint is damaged or belongs to another query ({foreign[1].strip()}): "
+        said = " ".join(foreign[1].split())[:LONGEST]
+        return errors.CheckpointError(f"the checkpoint is damaged or belongs to another query ({said}): "
                                       "go on with the query it was made with, restore the folder from a copy, or "
                                       "start with a new one")
     if isinstance(error, AnalysisException):
