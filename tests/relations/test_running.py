@@ -91,6 +91,13 @@ def test_the_public_functions_run_relations() -> None:
     assert query.status()["operators"][-1]["operator"] == "Distinct"
 
 
+def test_a_group_without_aggregates_is_there_while_it_has_rows() -> None:
+    rows = [{"ts": 1, "k": "a"}, {"ts": 3, "k": "a"}, {"ts": 20, "k": None}]
+    assert list(pw.sql("SELECT k FROM s [RANGE 10] GROUP BY k", engine="embedded", s=rows)) == [
+        {"k": "a", "valid_from": 1, "change": 1}, {"k": "a", "valid_from": 13, "change": -1},
+        {"k": None, "valid_from": 20, "change": 1}, {"k": None, "valid_from": 30, "change": -1}]
+
+
 def test_what_makes_no_sense_for_relations_is_said() -> None:
     with pytest.raises(PlanError, match="early results"):
         RelationQuery(plan(), emit="change")

@@ -130,9 +130,12 @@ class Uids:
 
 def gather(table: pa.Table, places: Ordinals) -> pa.Table:
     """Rows by place; all columns are in one piece before and after."""
-    indices = pa.array(places)
-    return pa.table([_flat(column).take(indices) for column in table.columns], schema=table.schema) \
-        if table.num_columns else pa.table({})
+    if not len(places) or not table.num_columns:
+        return table.schema.empty_table()
+    batches = table.to_batches()
+    if len(batches) != 1:
+        batches = table.combine_chunks().to_batches()
+    return pa.Table.from_batches([batches[0].take(pa.array(places))])  # one call for all columns
 
 
 def stacked(ages: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -175,6 +178,3 @@ def ticks_of(*parts: Ordinals | None) -> Ordinals | None:
     known = [part for part in parts if part is not None]
     return np.unique(np.concatenate(known)) if known else None
 
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
