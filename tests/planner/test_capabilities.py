@@ -78,16 +78,24 @@ def test_a_sliding_window_over_row_positions_is_a_row_window(narrow: str) -> Non
     assert next(unsupported(plan, narrow)) == "row windows are not yet run by the narrow engine"
 
 
+RELATIONAL = (counted(window(SlidingWindow.scoped(5))), n.Distinct(source()), filtered(source()),
+              n.Union((SLICE, SLICE)), n.Lifetime(SLICE, 5))
+NESTED = over_windows(over_windows(source(), SlidingWindow(5, 5)), SlidingWindow(10, 10))
+
+
+@pytest.mark.parametrize("plan", RELATIONAL, ids=lambda p: type(p).__name__)
+def test_relations_run_in_process_and_spark_says_where(plan: n.Node) -> None:
+    check(plan, "embedded")
+    assert not supports(plan, "spark")
+    with pytest.raises(UnsupportedError, match="use engine='embedded'"):
+        check(plan, "spark")
+
+
 @pytest.mark.parametrize("engine", REAL)
-@pytest.mark.parametrize("plan", [
-    counted(window(SlidingWindow.scoped(5))), n.Distinct(source()), filtered(source()),
-    over_windows(over_windows(source(), SlidingWindow(5, 5)), SlidingWindow(10, 10)),
-    n.Union((SLICE, SLICE)), n.Lifetime(SLICE, 5),
-], ids=lambda p: type(p).__name__)
-def test_other_plans_are_refused(engine: str, plan: n.Node) -> None:
-    assert not supports(plan, engine)
+def test_what_no_fast_engine_runs_is_left_to_the_oracle(engine: str) -> None:
+    assert not supports(NESTED, engine)
     with pytest.raises(UnsupportedError, match="use engine='oracle'"):
-        check(plan, engine)
+        check(NESTED, engine)
 
 
 @pytest.mark.parametrize("engine", [*REAL, "oracle"])
