@@ -12,15 +12,11 @@ from embedded.plans import run_timeline
 from panewise.engines.embedded import open_plan
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node, Source, WindowAggregate
-from panewise.planner.capabilities import unsupported
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES, arrivals
-
-OVER_OTHERS = {"ex-window-over-windows": "GroupAggregate"}
-"""Aggregates whose input is a changing relation, which the engine may still refuse."""
 
 
 def plan_of(case: dict[str, Any]) -> Node:
@@ -57,10 +53,6 @@ def test_there_are_window_aggregates_of_many_kinds() -> None:
 @pytest.mark.parametrize("case", AGGREGATES, ids=[c["id"] for c in AGGREGATES])
 def test_a_window_aggregate_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
     plan = plan_of(case)
-    reasons = list(unsupported(plan, "embedded"))
-    if reasons:
-        assert OVER_OTHERS[case["id"]] in reasons[0]
-        return
     timeline = disordered(plan, 24)
     expected = Oracle(plan, timeline).results()
     found, _ = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
