@@ -14,14 +14,14 @@ from relations.running import assert_like_the_oracle, run_relation
 POLICIES = st.sampled_from(["keep", "recent"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(windows("s"), POLICIES, st.sampled_from([("k",), ("k", "v")]), timelines(("s",), rows=18), PLACES, PLACES)
 def test_distinct_values_of_a_window(window: Window, policy: str, names: tuple[str, ...], timeline: Timeline,
                                      cuts: frozenset[int], saves: frozenset[int]) -> None:
     assert_like_the_oracle(Distinct(columns(window, *names), policy), timeline, cuts, saves)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(windows("s"), windows("t", TIME_WINDOWS), POLICIES, timelines(("s", "t"), rows=18), PLACES, PLACES)
 def test_distinct_values_of_a_join(left: Window, right: Window, policy: str, timeline: Timeline,
                                    cuts: frozenset[int], saves: frozenset[int]) -> None:

@@ -70,7 +70,7 @@ def relations(draw: st.DrawFn, depth: int, *, over_time: bool = False) -> Node:
             return GroupAggregate(one, (K,), (value,))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, PLACES)
 def test_every_plan_equals_its_definition_at_every_instant(plan: Node, timeline: Timeline, cuts: frozenset[int],
                                                            saves: frozenset[int]) -> None:
@@ -96,7 +96,7 @@ def net(rows: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
     return {key: count for key, count in found.items() if count}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 3).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, PLACES)
 def test_all_styles_agree(plan: Node, timeline: Timeline, cuts: frozenset[int], saves: frozenset[int]) -> None:
     """Property 2 of Golab's list: negative tuples, direct and by update pattern put out the same."""

@@ -25,7 +25,7 @@ PREDICATES = st.sampled_from([None, "`l.k` = `r.k`", "`l.k` = `r.k` AND `l.v` < 
                               "`l.v` < `r.v`", "`l.k` = `r.k` AND `r.v` = `l.v`"])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TIME_WINDOWS, TIME_WINDOWS, PREDICATES, timelines(("s", "t")), PLACES, PLACES)
 def test_a_join_of_windows(left: WindowSpec, right: WindowSpec, predicate: str | None, timeline: Timeline,
                            cuts: frozenset[int], saves: frozenset[int]) -> None:
