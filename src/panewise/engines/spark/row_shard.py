@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.fragment import ORDINAL
@@ -85,11 +84,12 @@ class RowShard(ShardProgress):
 
     def step(self, rows: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
         """Take in a micro-batch: all rows, then what was promised; the results of the windows it closed."""
+        arrived = self._in_order(list(rows))
         linear_before = self.bounds.linear
         kernels: dict[int, WindowKernel] = {}
         changed: set[int] = set()
         found: list[pa.Table] = []
-        for bucket, part in self._by_bucket(list(rows)):
+        for bucket, part in self._by_bucket(arrived):
             kernel = kernels[bucket] = self._loaded(bucket, linear_before)
             found += self._process(kernel, part)
             changed.add(bucket)
@@ -133,25 +133,20 @@ class RowShard(ShardProgress):
         count = max if self.config.shared_windows else sum
         return (0, count(self.open.values())) if self.open else None
 
-    def _by_bucket(self, rows: list[pa.Table]) -> Iterable[tuple[int, pa.Table]]:
-        """The rows of every bucket, in their order of arrival where it is known.
+    def _in_order(self, rows: list[pa.Table]) -> pa.Table | None:
+        if not rows:
+            return None
+        table = pa.concat_tables(rows)
+        return table.sort_by(POSITION) if POSITION in table.column_names else table
 
-        Rows come in a few runs that are in order, which a stable sort only has to merge; and each row is copied once.
-        """
-        if not rows or not (table := pa.concat_tables(rows)).num_rows:
+    def _by_bucket(self, rows: pa.Table | None) -> Iterable[tuple[int, pa.Table]]:
+        if rows is None or not rows.num_rows:
             return []
-        order = np.arange(table.num_rows)
-        if POSITION in table.column_names:
-            position = table.column(POSITION)
-            order = pc.sort_indices(position).to_numpy() if position.null_count else \
-                np.argsort(position.to_numpy(), kind="stable")
-        buckets = table.column(BUCKET).to_numpy().astype(np.int16)[order]
-        by_bucket = np.argsort(buckets, kind="stable")
-        numbers, starts = np.unique(buckets[by_bucket], return_index=True)
-        ends = [*starts[1:].tolist(), table.num_rows]
-        ordered = table.take(pa.array(order[by_bucket]))
-        return [(n, ordered.slice(start, end - start).combine_chunks())
-                for n, start, end in zip(numbers.tolist(), starts.tolist(), ends, strict=True)]
+        buckets = rows.column(BUCKET).to_numpy()
+        numbers = np.unique(buckets).tolist()
+        if len(numbers) == 1:
+            return [(numbers[0], rows)]
+        return [(number, rows.filter(pa.array(buckets == number))) for number in numbers]
 
     def _process(self, kernel: WindowKernel, rows: pa.Table) -> list[pa.Table]:
         late_before = kernel.late_rows
