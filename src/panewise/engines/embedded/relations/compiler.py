@@ -63,6 +63,8 @@ class Watch:
     """When windows refresh."""
     every: bool = False
     """Every change of a group, also to an equal value."""
+    ordered: bool = False
+    """Rows of one instant are counted one by one, so their ages must be exact."""
     by_time: bool = False
     """Rows of a stream that is never late still wait for a table."""
 
@@ -154,7 +156,7 @@ class Compiler:
     def _window(self, node: n.Window) -> Stage:
         clause = node.clause
         if clause.spec.clock is not Clock.TIME:
-            with self._watching(Watch()):
+            with self._watching(Watch(ordered=True)):
                 below = self.stream(node.input, TIME)
             return self._stage(node, self._windowed(clause, below), below)
         with self._watching(Watch()):
@@ -269,7 +271,7 @@ class Compiler:
         if any(isinstance(below, n.GroupAggregate) for below in node.walk()):
             clock = RefreshClock()
             if _in_steps(inside):
-                with self._watching(Watch(clock=clock)):
+                with self._watching(Watch(clock=clock, every=True)):
                     below = self.relation(inside)
                 queue = queue_for(below.label, self.style)
                 return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
@@ -289,10 +291,10 @@ class Compiler:
 
     def _to_stream(self, node: n.RelationToStream) -> Stage:
         """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
-        kinds, ticking = n.RelationToStreamKind, self._watch.ticking
+        kinds, ticking, every = n.RelationToStreamKind, self._watch.ticking, self._watch.ordered
         if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
             spec = common_slide(node.input)
-            with self._watching(Watch()):
+            with self._watching(Watch(every=every)):
                 below = self.relation(eager(node.input))
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
             operator: RelationOperator = RestoredSnapshots(below.schema, self.uids, queues, spec, ticking=ticking) \
@@ -301,11 +303,11 @@ class Compiler:
             return self._stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if _in_steps(node.input) else None
-            with self._watching(Watch(clock=clock, ticking=clock is None)):
+            with self._watching(Watch(clock=clock, ticking=clock is None, every=every)):
                 below = self.relation(node.input)
             queue = queue_for(below.label, self.style)
             return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-        with self._watching(Watch()):
+        with self._watching(Watch(every=every)):
             below = self.relation(node.input)
         sign = 1 if node.kind is kinds.ISTREAM else -1
         operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
