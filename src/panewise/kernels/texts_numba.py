@@ -60,7 +60,8 @@ def same_text(left: Bytes, start: int, right: Bytes, other: int, length: int) ->
             if word(left, start + at) != word(right, other + at):
                 return False
             at += 8
-        return word(left, start + length - 8) == word(right, other + length - 8)
+        last: bool = word(left, start + length - 8) == word(right, other + length - 8)
+        return last
     for at in range(length):  # noqa: SIM110 (compiled: a loop is what it becomes)
         if left[start + at] != right[other + at]:
             return False
