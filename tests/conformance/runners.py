@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conformance.cases import Case
 from panewise.core.time import format_timestamp
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import open_plan
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import translate
 from panewise.engines.spark.sources import read_batch, read_stream
@@ -26,7 +26,7 @@ Runner = Callable[..., list[dict[str, Any]]]
 def embedded(case: Case, *, batch_rows: int | None = None, restarts: Collection[int] = (),
              strategy: str = "auto") -> list[dict[str, Any]]:
     """In process; after each of ``restarts`` items the query is saved, thrown away and restored into a new one."""
-    query = EmbeddedQuery(case.plan, late=case.late, progress=case.progress, strategy=strategy)
+    query = open_plan(case.plan, late=case.late, progress=case.progress, strategy=strategy)
     tables: list[pa.Table] = []
     taken = 0
     for name in case.streams:
@@ -35,7 +35,7 @@ def embedded(case: Case, *, batch_rows: int | None = None, restarts: Collection[
             taken += 1
             if taken in restarts:
                 saved = query.snapshot()
-                query = EmbeddedQuery(case.plan, late=case.late, progress=case.progress, strategy=strategy)
+                query = open_plan(case.plan, late=case.late, progress=case.progress, strategy=strategy)
                 query.restore(saved)
     tables.append(query.finish())
     return [row for table in tables for row in table.to_pylist()]
