@@ -110,9 +110,10 @@ class IntegerKeys(KeyColumn):
             codes = self._integers.codes(self._as_integers(column))
             return codes if self._null < 0 else self._around(codes)
         valid = column.is_valid().to_numpy(zero_copy_only=False)
-        found = self._integers.codes(self._as_integers(column.filter(pa.array(valid))))
-        if self._null < 0:
+        if self._null < 0:  # values have the codes in which they came, null among them: a saved table is numbered again
+            self._integers.codes(self._as_integers(column.slice(0, int(np.argmin(valid)))))
             self._null = self._integers.count
+        found = self._integers.codes(self._as_integers(column.filter(pa.array(valid))))
         codes = np.full(len(column), self._null, np.int64)
         codes[valid] = self._around(found)
         return codes
@@ -179,9 +180,10 @@ class TextKeys(KeyColumn):
         if column.null_count == 0:
             return self._around(self._texts.codes(column))
         valid = column.is_valid().to_numpy(zero_copy_only=False)
-        found = self._texts.codes(column.filter(pa.array(valid)))
-        if self._null < 0:
+        if self._null < 0:  # as with integers
+            self._texts.codes(column.slice(0, int(np.argmin(valid))))
             self._null = self._texts.count
+        found = self._texts.codes(column.filter(pa.array(valid)))
         codes = np.full(len(column), self._null, np.int64)
         codes[valid] = self._around(found)
         return codes
