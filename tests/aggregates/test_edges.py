@@ -93,7 +93,7 @@ def test_an_average_of_decimals_rounds_half_up_once() -> None:
 # -- floats ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-1e200, 1e200), min_size=1, max_size=200), st.integers(1, 5))
 def test_a_float_sum_is_the_exact_sum_rounded_once(values: list[float], batches: int) -> None:
     expected = math.fsum(values)
@@ -133,7 +133,7 @@ def test_infinities_and_nan_go_through_sums_without_touching_other_groups() -> N
     assert run(resolve("sum"), [1e308, 1e308], pa.float64()) == math.inf
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=100), st.integers(1, 4))
 def test_variance_keeps_its_digits_when_the_mean_is_large(spread: list[int], batches: int) -> None:
     values = [1e9 + s for s in spread]

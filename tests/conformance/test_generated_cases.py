@@ -38,7 +38,7 @@ randoms = st.randoms(use_true_random=False)
 restarts = st.frozensets(st.integers(1, 20), max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(randoms, st.integers(1, 10), restarts)
 def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows: int, at: frozenset[int]) -> None:
     case = random_case(random)
@@ -47,7 +47,7 @@ def test_the_embedded_engine_gives_the_oracles_answer(random: Random, batch_rows
     assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(randoms, st.integers(1, 10), restarts)
 def test_dense_panes_give_the_oracles_answer(random: Random, batch_rows: int, at: frozenset[int]) -> None:
     case = random_case(random, aggregates=NATIVE)
@@ -65,7 +65,7 @@ def test_dense_panes_saved_inside_a_window_hold_every_pane_once(monkeypatch: pyt
     assert_same_rows(embedded(case, batch_rows=1, restarts={6}), case.expected())
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=125, deadline=None)
 @given(randoms, st.integers(1, 10), restarts)
 def test_every_window_aggregate_gives_the_oracles_answer(random: Random, batch_rows: int, at: frozenset[int]) -> None:
     case = any_kind(random, (*BY_VALUE, *BY_POSITION), grammatical=None, rows=20, aggregates=AGGREGATES)
@@ -75,7 +75,7 @@ def test_every_window_aggregate_gives_the_oracles_answer(random: Random, batch_r
     assert_same_rows(embedded(case, batch_rows=batch_rows, restarts=at), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(randoms)
 def test_a_window_kind_an_engine_lacks_is_refused_and_never_answered_differently(random: Random) -> None:
     case = any_kind(random, (*VALUES_BY_POSITION, *CONTINUOUS))
@@ -87,7 +87,7 @@ def test_a_window_kind_an_engine_lacks_is_refused_and_never_answered_differently
             embedded(case)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(randoms)
 def test_any_permutation_that_respects_punctuation_gives_the_same_answer(random: Random) -> None:
     case = random_case(random, aggregates=tuple(a for a in NATIVE), grammatical=True)

@@ -37,7 +37,7 @@ def left_over(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", [*BY_VALUE, *BY_POSITION])
 def test_changes_add_up(kind: str) -> None:
-    @settings(deadline=None, max_examples=25)
+    @settings(deadline=None, max_examples=12)
     @given(SPECS[kind], groupings, streams, places, places, st.sampled_from(["change", "early:5"]))
     def run(spec: WindowSpec, keys: tuple[str, ...], items: list[Any], cuts: frozenset[int], saves: frozenset[int],
             emit: str) -> None:

@@ -63,7 +63,7 @@ def shapes(spec: SlidingWindow) -> dict[str, Node]:
     }
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(shape=st.sampled_from(sorted(shapes(SlidingWindow(1, 1)))), spec=specs, late=policies, cuts=places, saves=places,
        arrivals=st.lists(st.tuples(st.sampled_from("sst"), items), max_size=15))
 def test_results_and_late_rows_equal_the_oracle(
@@ -80,7 +80,7 @@ def test_results_and_late_rows_equal_the_oracle(
         assert bag(query.late_rows.to_pylist()) == bag(oracle.late_rows())
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(spec=specs, some=st.lists(rows, max_size=15), late=policies, cuts=places, saves=places,
        progress=st.sampled_from(["ordered", "late:3", "rows:2", "column:g"]))
 def test_generated_progress_does_not_depend_on_batches_or_restarts(
@@ -95,7 +95,7 @@ def test_generated_progress_does_not_depend_on_batches_or_restarts(
     assert query.late_count == len(oracle.late_rows())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.sampled_from(["one stream", "two keys", "union"]), specs,
        st.lists(st.tuples(st.sampled_from("sst"), items), max_size=12))
 def test_results_come_out_with_the_item_that_closes_their_window(

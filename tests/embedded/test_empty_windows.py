@@ -55,7 +55,7 @@ def filled(spec: WindowSpec, keys: tuple[str, ...], found: list[dict[str, Any]])
     return list(by_place.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(specs, st.sampled_from([(), ("k",), ("k", "g")]), st.lists(st.one_of(rows, rows, promises), max_size=18), places,
        places, st.sampled_from(["drop", "generous"]))
 def test_silent_groups_have_results_of_no_rows(spec: WindowSpec, keys: tuple[str, ...], items: list[Any],

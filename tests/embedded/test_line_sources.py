@@ -55,7 +55,7 @@ class Pieces(LineSource):
         yield from self.pieces
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(1, 400), max_size=30), st.integers(0, 40), st.booleans())
 def test_text_may_be_cut_anywhere_and_counted_lines_are_left_out(
         sizes: list[int], done: int, declared: bool) -> None:

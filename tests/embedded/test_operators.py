@@ -96,14 +96,14 @@ NAMES = ("select", "apply", "prefix", "dup_elim", "describe", "bucket", "bucket 
          "sort by rows", "sort by time")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.sampled_from(NAMES), streams, st.integers(1, 5))
 def test_a_stream_that_keeps_its_promises_still_does_after_every_operator(
         name: str, items: list[Any], batch: int) -> None:
     assert is_grammatical([Arrival("s", i) for i in flat(drive([make(name)], fed(items, batch)))])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(streams, st.integers(1, 5))
 def test_the_first_row_of_a_key_passes_and_keys_that_cannot_come_again_are_forgotten(
         items: list[Any], batch: int) -> None:
@@ -129,7 +129,7 @@ def test_dup_elim_keeps_exactly_the_keys_that_may_come_again() -> None:
         DupElim([])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(streams)
 def test_described_punctuation_closes_the_same_windows_at_the_same_items(items: list[Any]) -> None:
     spec = SlidingWindow(10, 5)
@@ -148,7 +148,7 @@ def test_described_punctuation_closes_the_same_windows_at_the_same_items(items: 
     assert operator.advance(Punctuation.below("v", 3)) == [], "nobody groups by v"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(streams, st.integers(1, 12), st.integers(1, 12))
 def test_bucket_tags_rows_with_the_windows_that_contain_them_and_bounds_ids(
         items: list[Any], reach: int, slide: int) -> None:
@@ -172,7 +172,7 @@ def _span(spec: SlidingWindow, wid: int) -> tuple[int, int]:
     return extent.start, extent.end
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(streams, st.integers(1, 5), st.sampled_from(["sort", "sort by rows", "sort by time"]))
 def test_sort_lets_rows_go_in_order_and_loses_none_but_those_it_counts(
         items: list[Any], batch: int, name: str) -> None:
@@ -196,7 +196,7 @@ def test_sort_waits_for_the_rows_of_a_group_before_it_passes_their_promise() -> 
         Sort("ts", rows=1, slack=1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(0, 20), min_size=1, max_size=4)), max_size=12))
 def test_merge_of_ordered_inputs_is_ordered_and_complete(parts: list[tuple[int, list[int]]]) -> None:
     merge = Merge(3, "ts")

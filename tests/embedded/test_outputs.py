@@ -37,7 +37,7 @@ def summed(changes: list[dict[str, Any]]) -> Counter[str]:
     return +left
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(shape=st.sampled_from(sorted(shapes(SlidingWindow(1, 1)))), spec=specs, late=policies, cuts=places, saves=places,
        emit=st.sampled_from(["change", "early:1", "early:4"]),
        arrivals=st.lists(st.tuples(st.sampled_from("sst"), items), max_size=15))
@@ -53,7 +53,7 @@ def test_the_sum_of_all_changes_is_the_final_result(
     assert summed(found) == bag(Oracle(plan, timeline, late=late).results())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(specs, st.lists(items, max_size=12))
 def test_on_change_the_changes_so_far_are_what_holds_now(spec: SlidingWindow, some: list[Any]) -> None:
     plan = aggregate(source(), spec)

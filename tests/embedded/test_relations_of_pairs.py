@@ -50,7 +50,7 @@ def run(plan: Node, items: Timeline, saves: frozenset[int], **how: Any) -> tuple
     return results + query.finish().to_pylist(), query
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.frozensets(st.integers(0, 40), max_size=4))
 def test_relations_of_pairs_are_the_oracles(random: Random, saves: frozenset[int]) -> None:
     plan = relation(random)

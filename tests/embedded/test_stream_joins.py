@@ -30,13 +30,13 @@ def check(plan: Node, random: Random, cuts: frozenset[int], saves: frozenset[int
     assert query.status(windows=0)["buffered"] == 0
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(randoms, places, places)
 def test_pairs_are_the_oracles(random: Random, cuts: frozenset[int], saves: frozenset[int]) -> None:
     check(rows_out(random), random, cuts, saves)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(randoms, places, places)
 def test_window_aggregates_over_joins_are_the_oracles(random: Random, cuts: frozenset[int],
                                                       saves: frozenset[int]) -> None:

@@ -82,7 +82,7 @@ def check(node: WindowAggregate, items: list[Any], policy: str, cuts: frozenset[
 
 @pytest.mark.parametrize("kind", BY_VALUE)
 def test_the_kind_gives_the_oracles_answer(kind: str) -> None:
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=30)
     @given(SPECS[kind], groupings, partitions, streams, st.sampled_from(POLICIES), places, places,
            st.sampled_from([None, None, "v > 0"]))
     def run(spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...], items: list[Any], policy: str,
@@ -92,7 +92,7 @@ def test_the_kind_gives_the_oracles_answer(kind: str) -> None:
     run()
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(st.one_of(*(SPECS[kind] for kind in BY_VALUE)), groupings, partitions, streams, places, places)
 def test_values_may_be_positions(spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...],
                                  items: list[Any], cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -100,7 +100,7 @@ def test_values_may_be_positions(spec: WindowSpec, keys: tuple[str, ...], partit
     check(node, items, "drop", cuts, saves)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(st.builds(CalendarWindow, st.sampled_from(["day", "week", "month"]), st.integers(1, 2),
                  st.none() | st.integers(1, 3), st.sampled_from(ZONES)),
        st.lists(st.tuples(moments, st.sampled_from("ab")), max_size=12), places, places, st.sampled_from(POLICIES))
@@ -115,7 +115,7 @@ def test_days_and_months_of_a_time_zone(spec: CalendarWindow, drawn: list[tuple[
     check(node, items, policy, cuts, saves)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(st.one_of(SPECS["sliding"], SPECS["session"], SPECS["landmark"]),
        st.lists(st.one_of(rows, rows, promises), max_size=12), places, places)
 def test_windows_on_dates(spec: WindowSpec, drawn: list[Any], cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -218,7 +218,7 @@ def shapes(spec: WindowSpec) -> dict[str, Node]:
 
 @pytest.mark.parametrize("shape", shapes(SessionWindow(3)))
 def test_operators_below_and_above(shape: str) -> None:
-    @settings(deadline=None, max_examples=30)
+    @settings(deadline=None, max_examples=15)
     @given(SHAPED, two_streams, places, places)
     def run(spec: WindowSpec, drawn: list[tuple[str, Any]], cuts: frozenset[int], saves: frozenset[int]) -> None:
         node = shapes(spec)[shape]

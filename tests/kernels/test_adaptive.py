@@ -55,7 +55,7 @@ def settle_sometimes(target: WindowKernel) -> None:
         target.settle()
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(specs, streams, st.sampled_from(POLICIES), places, places, st.sampled_from(UNITS), st.sampled_from(ESTIMATES),
        st.none() | st.integers(0, 5))
 @example(SlidingWindow(5, 3), [Row(0, "a", 0), Punctuation.below("ts", 4, k="a"), Row(1, "a", 0), Row(1, "b", 0)],
@@ -67,7 +67,7 @@ def test_results_and_late_rows_are_those_of_the_definition_under_any_switching(
     assert found == by_definition(spec, items, policy)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(specs, streams, st.sampled_from(POLICIES), places, st.integers(0, 8), st.sampled_from(UNITS))
 def test_bounds_made_row_by_row_are_respected(spec: SlidingWindow, items: list[Item], policy: str,
                                               cuts: frozenset[int], lag: int, unit: Unit) -> None:

@@ -45,7 +45,7 @@ def kernel(spec: SlidingWindow, late: str = "drop", slack: int | None = None) ->
     return BufferingKernel(spec, KEYS, AGGREGATES, late=late, slack=slack)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(specs, streams, st.sampled_from(POLICIES), places, places)
 @example(SlidingWindow(5, 3), [Row(0, "a", 0), Punctuation.below("ts", 4, k="a"), Row(1, "a", 0), Row(1, "b", 0)],
          "generous", frozenset({1}), frozenset({2}))
@@ -54,7 +54,7 @@ def test_results_and_late_rows_are_those_of_the_definition(
     assert run(lambda: kernel(spec, policy), items, cuts, saves) == by_definition(spec, items, policy)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(specs, streams, st.sampled_from(POLICIES), places, places, st.integers(0, 8))
 def test_slack_is_a_bound_behind_the_largest_value_so_far(
         spec: SlidingWindow, items: list[Item], policy: str, cuts: frozenset[int], saves: frozenset[int],
@@ -63,7 +63,7 @@ def test_slack_is_a_bound_behind_the_largest_value_so_far(
     assert found == by_definition(spec, items, policy, rising_bounds(items, slack))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(specs, streams, st.sampled_from(POLICIES), places, st.integers(0, 8))
 def test_bounds_made_row_by_row_are_respected(spec: SlidingWindow, items: list[Item], policy: str,
                                               cuts: frozenset[int], lag: int) -> None:
@@ -96,7 +96,7 @@ def both(spec: SlidingWindow, items: list[Item], policy: str, saves: frozenset[i
     return sorted(results, key=str)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(specs, streams, st.sampled_from(POLICIES), places)
 @example(SlidingWindow(10, 2), [Row(0, "a", 0), Punctuation.below("ts", 4), Row(20, "a", 0), Row(4, "b", 0)], "drop",
          frozenset())
@@ -142,7 +142,7 @@ def test_w1_ordered_rows_close_windows_without_punctuation() -> None:
     assert target.ripe().num_rows == 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(rows, max_size=20), specs, st.integers(0, 6), places)
 def test_batch_cuts_do_not_change_what_slack_drops(some: list[Row], spec: SlidingWindow, slack: int,
                                                    cuts: frozenset[int]) -> None:

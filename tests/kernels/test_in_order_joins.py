@@ -18,7 +18,7 @@ JOINS = [OutputBufferedJoin, InputBufferedJoin, MergedJoin]
 
 
 @pytest.mark.parametrize("kind", JOINS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(random=st.randoms(use_true_random=False), residual=st.booleans())
 def test_the_same_results_in_order_and_nothing_left_behind(kind: type[OrderedJoin], random: Random,
                                                            residual: bool) -> None:

@@ -83,7 +83,7 @@ def random_rows(random: Random, count: int, ways: int) -> Rows:
     return rows
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(2, 4), st.integers(1, 6))
 def test_property_9_every_way_gives_the_same_results_and_no_restore_those_that_still_hold(random: Random, ways: int,
                                                                                          step: int) -> None:

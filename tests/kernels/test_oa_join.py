@@ -36,7 +36,7 @@ randoms = st.randoms(use_true_random=False)
 BIG = 2**62
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(randoms, st.sampled_from(JoinKind), st.booleans(), st.booleans(), st.booleans())
 def test_every_kind_gives_the_pairs_of_its_predicate_and_lets_go_of_everything(
         random: Random, kind: JoinKind, keyed: bool, residual: bool, eager: bool) -> None:
@@ -51,7 +51,7 @@ def test_every_kind_gives_the_pairs_of_its_predicate_and_lets_go_of_everything(
     assert stored(join) == 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(randoms, st.sampled_from(JoinKind))
 def test_saved_and_restored_anywhere_it_goes_on_as_if_nothing_had_happened(random: Random, kind: JoinKind) -> None:
     spec = spec_of(random_pairing(random), residual=random.random() < 0.3, kind=kind)

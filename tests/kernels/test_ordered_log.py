@@ -33,7 +33,7 @@ def columns_of(*, numbers: bool) -> StateColumns:
     return StateColumns(NUMBERS if numbers else ANY)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(steps, st.booleans())
 def test_windows_that_move_forward_hold_the_merge_of_their_entries(
         steps: list[tuple[list[tuple[int, int, int]], list[tuple[int, int]], str]], numbers: bool) -> None:
@@ -113,7 +113,7 @@ def test_float_sums_over_a_long_window_do_not_drift() -> None:
     assert totals.tolist() == [min(end + 1, 30_000) / 3 for end in ends.tolist()]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(st.lists(st.tuples(st.lists(st.integers(0, 9), max_size=6), st.integers(0, 10), st.sampled_from(["", "a", "b"])),
                 max_size=10))
 def test_waiting_rows_come_out_by_value_and_then_arrival(steps: list[tuple[list[int], int, str]]) -> None:

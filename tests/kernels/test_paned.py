@@ -72,7 +72,7 @@ steps = st.lists(st.one_of(st.lists(rows, max_size=6), promises, st.just("restor
 specs = st.builds(SlidingWindow, st.integers(1, 17), st.integers(1, 8), st.integers(-3, 3), st.integers(0, 3))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(specs, steps, st.sampled_from(["drop", "consistent", "generous"]))
 @example(SlidingWindow(4, 2),
          [[(1, "a", 1, 5, 1.5)] * 4, Punctuation.below("ts", 4), [(5, "b", 1, 2, None)], "restore"], "drop")
@@ -120,7 +120,7 @@ def test_long_streams_in_many_batches(length: int, slide: int, seed: int) -> Non
         assert [x for x in ours if not isinstance(x, float)] == [x for x in theirs if not isinstance(x, float)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1), st.sampled_from(["drop", "consistent"]))
 @example(1, 1, 5102, "drop")  # the first bound lies below the first pane
 def test_integer_keys_with_bounds_on_every_row(length: int, slide: int, seed: int, late: str) -> None:

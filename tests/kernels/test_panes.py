@@ -54,7 +54,7 @@ def directly(rows: list[Row], spec: SlidingWindow, first: int = -1000, end: int 
     return found
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(rows_strategy, specs, st.sampled_from(["explode", "dense", "auto"]), st.sampled_from([4_000_000, 10]))
 @example([(0, "a", None), (1, "a", 2.0)], SlidingWindow(9, 6), "dense", 10)
 def test_both_strategies_give_every_window_as_its_extent_says(
@@ -72,7 +72,7 @@ def test_both_strategies_give_every_window_as_its_extent_says(
                              "s": sum(known) if known else None}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(rows_strategy, specs, st.integers(-12, 12), st.integers(0, 8))
 def test_any_aggregate_rolls_up_and_only_the_windows_asked_for_appear(
         rows: list[Row], spec: SlidingWindow, first: int, count: int) -> None:

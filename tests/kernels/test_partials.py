@@ -36,7 +36,7 @@ def key_columns(draw: st.DrawFn) -> list[pa.Array]:
     return [pa.array(draw(st.lists(VALUES[n][0], min_size=rows, max_size=rows)), VALUES[n][1]) for n in names]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(key_columns())
 def test_rows_have_the_same_code_exactly_when_all_their_columns_are_equal(columns: list[pa.Array]) -> None:
     codes, first = group_codes(columns)
@@ -76,7 +76,7 @@ def partials_of(rows: list[tuple[int, str | None, int | None]]) -> pa.Table:
     return partial_table(ids, keys, [[], [value], [value], [value]], AGGREGATES, id_name="wid")
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(rows_strategy(), st.data())
 def test_partials_of_pieces_merge_to_the_partials_of_the_whole_in_arrival_order(
         rows: list[tuple[int, str | None, int | None]], data: st.DataObject) -> None:

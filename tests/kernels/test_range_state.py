@@ -65,7 +65,7 @@ def test_a_promise_about_one_group_looks_at_the_windows_it_names_only() -> None:
 ranges = st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0, 2))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(ranges, min_size=1, max_size=8), max_size=6), st.integers(0, 40))
 def test_what_is_due_is_found_whatever_the_ranges_are(batches: list[list[tuple[int, int, int]]], closed: int) -> None:
     state = RangeState(KEYS, COUNT)

@@ -58,7 +58,7 @@ def plan(spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...] = (
                            tuple(NamedScalar.column(k) for k in keys), calls)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(specs, groupings, partitions, st.sampled_from([NUMBERS, NUMBERS, ANY]), streams, places, places,
        st.sampled_from([None, None, "v > 0"]))
 def test_results_are_the_oracles(spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...],
@@ -72,7 +72,7 @@ def test_results_are_the_oracles(spec: WindowSpec, keys: tuple[str, ...], partit
     assert query.status()["partials"] == 0, "nothing is left when everything is closed"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(specs, groupings, partitions, st.lists(rows, max_size=20))
 def test_results_come_out_with_the_row_that_completes_their_window(
         spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...], items: list[Any]) -> None:

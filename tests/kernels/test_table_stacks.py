@@ -48,7 +48,7 @@ promises = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(st.integers(5, 30), st.integers(1, 4),
        st.lists(st.one_of(rows, rows, promises, st.just("restore")), max_size=16),
        st.sampled_from(["drop", "consistent", "generous"]))

@@ -15,7 +15,7 @@ TYPES = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()]
 texts = st.one_of(st.text(max_size=40), st.sampled_from(["", "a", "1234567", "12345678", "x" * 16, "ä" * 9]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(parts=st.lists(st.lists(texts, max_size=30), max_size=5), skip=st.integers(0, 3),
        data_type=st.sampled_from(TYPES))
 @example(parts=[["", "", "a"]], skip=1, data_type=pa.string())

@@ -66,7 +66,7 @@ def check(node: WindowAggregate, items: list[Any], policy: str = "drop", cuts: f
     assert query.status()["partials"] == 0, "nothing is left when everything is closed"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(specs, groupings, partitions, st.sampled_from([NUMBERS, NUMBERS, ANY]), streams, st.sampled_from(POLICIES),
        places, places)
 def test_results_are_the_oracles(spec: TupleSlideWindow, keys: tuple[str, ...], partition: tuple[str, ...],
@@ -75,7 +75,7 @@ def test_results_are_the_oracles(spec: TupleSlideWindow, keys: tuple[str, ...], 
     check(plan(spec, keys, partition, calls), items, policy, cuts, saves)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(specs, groupings, partitions, st.lists(rows, max_size=25), st.sampled_from(POLICIES), places, places,
        st.sampled_from(["ordered", "late:3", "rows:2", "column:g"]))
 def test_progress_that_is_generated_row_by_row_gives_the_oracles_results(
@@ -84,7 +84,7 @@ def test_progress_that_is_generated_row_by_row_gives_the_oracles_results(
     check(plan(spec, keys, partition), items, policy, cuts, saves, progress)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(specs, st.permutations(range(40)), st.integers(1, 40))
 def test_rows_that_break_no_promise_may_come_in_any_order(spec: TupleSlideWindow, order: list[int], cut: int) -> None:
     """By arrival the windows follow the order, so only every row and rank are free of it."""

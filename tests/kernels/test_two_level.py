@@ -36,7 +36,7 @@ NUMBER = pa.schema({"k": pa.int64()})
 COUNT = bind([("n", resolve("count"))], [[]])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(specs, streams, st.sampled_from(POLICIES), places, places, st.integers(1, 9), st.sampled_from(MODES),
        st.integers(0, 4), st.integers(1, 5))
 @example(SlidingWindow(5, 3), [Row(0, "a", 0), Punctuation.below("ts", 4, k="a"), Row(1, "a", 0), Row(1, "b", 0)],
@@ -50,7 +50,7 @@ def test_results_and_late_rows_are_those_of_the_definition(
     assert run(made, items, cuts, saves) == by_definition(spec, items, policy)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(specs, streams, st.sampled_from(POLICIES), places, st.integers(0, 8))
 def test_bounds_made_row_by_row_are_respected(spec: SlidingWindow, items: list[Item], policy: str,
                                               cuts: frozenset[int], lag: int) -> None:
@@ -154,7 +154,7 @@ class Clumsy(SlotTable):
     modulus = 3
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(specs, streams, places, st.integers(1, 9), st.integers(1, 40))
 def test_items_that_share_a_hash_are_not_mixed_up(spec: SlidingWindow, items: list[Item], cuts: frozenset[int],
                                                   slots: int, modulus: int) -> None:

@@ -125,7 +125,7 @@ streams = st.lists(st.one_of(rows, rows, rows, punctuation, endings), max_size=2
 places = st.frozensets(st.integers(0, 25), max_size=6)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(specs, streams, st.sampled_from(POLICIES), places, places)
 @example(SlidingWindow(5, 3), [Row(0, "a", 0), Punctuation.below("ts", 4, k="a"), Row(1, "a", 0), Row(1, "b", 0)],
          "generous", frozenset({1}), frozenset({2}))
@@ -135,7 +135,7 @@ def test_results_and_late_rows_are_those_of_the_definition(
     assert run(kernel(spec, policy), items, cuts, saves) == by_definition(spec, items, policy)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(specs, st.lists(rows, max_size=20), st.data())
 def test_permutations_and_punctuation_that_agree_with_each_other_never_change_results(
         spec: SlidingWindow, some: list[Row], data: st.DataObject) -> None:
@@ -156,7 +156,7 @@ def test_permutations_and_punctuation_that_agree_with_each_other_never_change_re
     assert {at: sorted(origin[p] for p in seen) for at, seen in found.items()} == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(specs, streams)
 def test_a_window_comes_out_with_the_first_punctuation_that_covers_its_end_and_not_before(
         spec: SlidingWindow, items: list[Item]) -> None:
@@ -177,7 +177,7 @@ def test_a_window_comes_out_with_the_first_punctuation_that_covers_its_end_and_n
         before = target.closed_below
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(st.integers(1, 40), st.integers(1, 12), st.lists(st.integers(0, 3), min_size=1, max_size=40))
 def test_ordered_input_needs_at_most_range_over_slide_partials_per_group(
         window: int, slide: int, steps: list[int]) -> None:

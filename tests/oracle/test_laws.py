@@ -57,7 +57,7 @@ from panewise.windows.tuple_slide import TupleSlideWindow
 
 A, B = (source(name, v=pa.string()) for name in "ab")
 EQUAL = "`l.v` = `r.v`"
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=12, deadline=None)
 
 rows_of = st.lists(st.builds(lambda ts, v: {"ts": ts, "v": v}, st.integers(0, 20), st.sampled_from("xyz")), max_size=6)
 two_streams = st.builds(lambda a, b: by_time(a=a, b=b), rows_of, rows_of)

@@ -172,7 +172,7 @@ def overlap(one: Box, two: Box) -> bool:
     return not apart
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(PLANS)
 def test_boxes_never_overlap_and_stay_inside_the_picture(plan: n.Node) -> None:
     boxes = layout(plan, label(plan), lambda _: [("progress", "ts")])

@@ -106,7 +106,7 @@ def test_every_problem_is_reported_with_its_node() -> None:
     assert [problem.node for problem in problems(outer)] == [outer, inner]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(plans(3))
 def test_property_19_a_table_meets_a_plan_exactly_if_nothing_is_taken_back(plan: n.Node) -> None:
     strict = label(plan).output.downgrade().pattern is UpdatePattern.STR
@@ -114,7 +114,7 @@ def test_property_19_a_table_meets_a_plan_exactly_if_nothing_is_taken_back(plan:
     assert bool(list(problems(n.TableJoin(plan, table())))) is strict
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(plans(3))
 def test_property_19_a_plan_with_an_internal_window_may_not_have_distinct_or_negation_above_it(plan: n.Node) -> None:
     inside = with_internal_windows(plan)

@@ -126,7 +126,7 @@ def test_a_table_whose_updates_reach_back_costs_a_scan_for_each():
     assert plan_cost(back, known).processing[()] == plan_cost(late, known).processing[()] + 2 * 1000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(plans(), st.sampled_from(["upa", "negative", "direct"]))
 def test_every_plan_has_a_cost_in_every_style_that_can_run_it(plan: n.Node, style: str):
     rows = any(isinstance(node, n.Window) and label(node).output.domain == "order" for node in plan.walk())

@@ -39,7 +39,7 @@ def test_a_rule_gives_the_same_relation_at_every_instant(name: str, data: st.Dat
         assert equal(plan, rewritten, items)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(plans(), timelines)
 def test_every_step_from_a_random_plan_is_the_same_relation_at_every_instant(plan: n.Node, items: Timeline):
     for step in steps(plan):
@@ -47,7 +47,7 @@ def test_every_step_from_a_random_plan_is_the_same_relation_at_every_instant(pla
         assert equal(plan, step.plan, items), step.by
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(plans(3), timelines, st.sets(st.sampled_from("abc"), min_size=1))
 def test_so_is_every_step_where_windows_are_internal(plan: n.Node, items: Timeline, streams: set[str]):
     plan = with_internal_windows(plan, streams)
@@ -73,7 +73,7 @@ def test_so_is_every_plan_of_the_closure(plan: n.Node, items: Timeline):
         assert equal(plan, narrow.plan, items), (*found.by, *narrow.by)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(plans())
 def test_rewrites_of_a_legal_plan_are_legal_and_move_no_window_up(plan: n.Node):
     for found in closure(plan, limit=30):
@@ -81,7 +81,7 @@ def test_rewrites_of_a_legal_plan_are_legal_and_move_no_window_up(plan: n.Node):
         assert not moved_above(plan, found.plan)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(plans())
 def test_the_closure_is_the_same_each_time_and_simplifying_ends(plan: n.Node):
     assert closure(plan, limit=20) == closure(plan, limit=20)

@@ -170,7 +170,7 @@ def test_disorder_keeps_windows_open_longer() -> None:
 sizes = st.lists(st.tuples(st.floats(0.001, 100), st.integers(1, 1000)), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(sizes, st.floats(0.01, 1000), st.integers(1, 100), st.integers(1, 100), st.floats(0, 500))
 def test_adaptive_is_never_estimated_above_rows_or_partials(
         classes: list[tuple[float, int]], vol: float, slide: int, ratio: int, disorder: float) -> None:

@@ -92,7 +92,7 @@ def test_bounds_never_go_back_and_advance_says_whether_any_group_moved(
         assert not table.advance(p), "a repeated punctuation says nothing new"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.one_of(PUNCTUATIONS, st.tuples(KEYS, NUMBERS)), max_size=14))
 def test_punctuation_mixed_into_a_batch_counts_for_the_rows_after_it(items: list[Any]) -> None:
     rows = [i for i in items if not isinstance(i, Punctuation)]

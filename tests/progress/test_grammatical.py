@@ -64,7 +64,7 @@ def test_a_row_violates_when_any_earlier_punctuation_matches_it(items: list[Any]
     assert is_grammatical(timeline(s=items)) == (not broken)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(ITEMS, ITEMS)
 def test_the_guard_for_batches_agrees_and_survives_a_restart(first: list[Any], second: list[Any]) -> None:
     items = first + second

@@ -113,7 +113,7 @@ class TestSlack:
                 found[wid] = found.get(wid, 0) + 1
         return found
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(st.lists(st.integers(0, 100), max_size=40), st.integers(0, 100), st.integers(1, 40), st.integers(1, 20))
     def test_p16_enough_slack_makes_no_error_and_consistent_errs_at_least_as_much_as_generous(
             self, values: list[int], amount: int, extent: int, slide: int) -> None:

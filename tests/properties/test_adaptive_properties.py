@@ -36,7 +36,7 @@ def rows_of(*tables: pa.Table) -> list[str]:
     return sorted(map(str, pa.concat_tables(tables).to_pylist()))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(windows, steps, st.integers(1, 20))
 def test_p5_all_kernels_agree_on_ordered_input(spec: SlidingWindow, some: list[tuple[int, int]], batch: int) -> None:
     times, groups = np.cumsum([s for s, _ in some]), np.array([g for _, g in some])
@@ -57,7 +57,7 @@ def test_p5_all_kernels_agree_on_ordered_input(spec: SlidingWindow, some: list[t
     assert all(results == found[0] for results in found)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(windows, steps, st.data())
 def test_p6_adaptwid_is_exact_under_any_switching_schedule_and_leaves_no_residue(
         spec: SlidingWindow, some: list[tuple[int, int]], data: st.DataObject) -> None:
@@ -80,7 +80,7 @@ def test_p6_adaptwid_is_exact_under_any_switching_schedule_and_leaves_no_residue
     assert (counters["partials"], counters["buffered"], counters["bytes"], counters["window_groups"]) == (0, 0, 0, 0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(windows, steps)
 def test_p8_state_is_bounded_on_ordered_input(spec: SlidingWindow, some: list[tuple[int, int]]) -> None:
     """At most two partials per slide and group, and never more rows than open windows hold."""
@@ -118,7 +118,7 @@ def counts(spec: SlidingWindow, times: np.ndarray, policy: str, slack: int | Non
     return dict(zip(table["wid"].to_pylist(), table["n"].to_pylist(), strict=True))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(st.builds(SlidingWindow, st.integers(2, 20), st.integers(1, 8)), disordered, st.integers(0, 14))
 def test_p16_enough_slack_makes_no_error_and_generous_slack_no_more_than_consistent(
         spec: SlidingWindow, some: list[tuple[int, int]], slack: int) -> None:

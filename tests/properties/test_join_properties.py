@@ -19,7 +19,7 @@ from panewise.windows.sliding import SlidingWindow
 randoms = st.randoms(use_true_random=False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(randoms, st.booleans(), st.booleans())
 def test_p7_oa_join_is_the_predicate_for_any_skew_and_disorder_each_pair_once(random: Random, keyed: bool,
                                                                              residual: bool) -> None:
@@ -35,7 +35,7 @@ def test_p7_oa_join_is_the_predicate_for_any_skew_and_disorder_each_pair_once(ra
     assert all(meets(spec, row[:3], row[3:]) for row in found)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(randoms, st.integers(1, 6), st.integers(1, 6))
 def test_p7_a_strict_band_is_the_join_of_windows_that_move_by_one(random: Random, left: int, right: int) -> None:
     spec = spec_of(Band.of_ranges(left, right, "strict"))
@@ -57,7 +57,7 @@ def test_p7_a_strict_band_is_the_join_of_windows_that_move_by_one(random: Random
 steps = st.lists(st.tuples(st.sampled_from((LEFT, RIGHT)), st.integers(0, 4)), max_size=20)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(randoms, steps)
 @example(Random(1), [(LEFT, 1), (RIGHT, 1), (LEFT, 1), (RIGHT, 1), (LEFT, 1)])
 def test_p12_an_unfiltered_box_is_never_later_than_a_slab_and_slabs_cover_what_the_filter_keeps_back(

@@ -16,7 +16,7 @@ from windows.window_strategies import SPECS
 @pytest.mark.parametrize("kind", BY_VALUE)
 def test_p2_any_order_that_crosses_no_promise_gives_the_same_results(kind: str) -> None:
     """P2: the order of arrival means nothing to windows on values."""
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(SPECS[kind], st.lists(rows, max_size=14), st.data(), places)
     def check(spec: WindowSpec, some: list[Row], data: st.DataObject, cuts: frozenset[int]) -> None:
         shuffled = data.draw(st.permutations(some))
@@ -41,7 +41,7 @@ def test_p2_windows_of_positions_do_depend_on_the_order(kind: str) -> None:
 @pytest.mark.parametrize("kind", [*BY_VALUE, *BY_POSITION])
 def test_p3_promises_left_out_repeated_or_put_off_and_batch_cuts_never_change_results(kind: str) -> None:
     """P3: punctuation and batches change when results come and how much is held, never the results."""
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(SPECS[kind], st.lists(rows, max_size=14), st.data(), places, places)
     def check(spec: WindowSpec, some: list[Row], data: st.DataObject, cuts: frozenset[int],
               saves: frozenset[int]) -> None:

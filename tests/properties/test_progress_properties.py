@@ -80,7 +80,7 @@ def assert_grammatical(items: list[Any]) -> None:
 @pytest.mark.parametrize("name", chains())
 def test_p4_what_an_operator_promises_holds(name: str) -> None:
     """P4: the output of every operator is grammatical when its input is, and no promise is made twice."""
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     @given(st.lists(rows, max_size=12), st.data())
     def check(some: list[Row], data: st.DataObject) -> None:
         items = data.draw(promised(some))
@@ -97,7 +97,7 @@ def test_p4_what_an_operator_promises_holds(name: str) -> None:
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(rows, max_size=10), st.lists(rows, max_size=10), st.data())
 def test_p4_what_a_union_promises_holds_and_is_said_once(one: list[Row], other: list[Row], data: st.DataObject) -> None:
     """P4: Meld promises what all its inputs promise, monotone and without duplicates."""
@@ -153,7 +153,7 @@ def test_p4_results_come_before_the_promise_that_closes_their_window_passes_and_
 @pytest.mark.parametrize("kind", BY_VALUE)
 def test_p9_what_is_closed_comes_out_and_is_forgotten(kind: str) -> None:
     """P9: on a punctuated stream every window with rows comes out, and its state goes; P13: bounds never go back."""
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(SPECS[kind], st.lists(rows, max_size=14), st.data())
     def check(spec: WindowSpec, some: list[Row], data: st.DataObject) -> None:
         items = data.draw(promised(some, groups=False))
@@ -176,7 +176,7 @@ def test_p9_what_is_closed_comes_out_and_is_forgotten(kind: str) -> None:
     check()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.one_of(rows, st.builds(lambda b, c: Punctuation.below("ts", b, **c), st.integers(-20, 30),
                                           st.sampled_from([{}, {"k": "a"}, {"g": 1}]))), max_size=20))
 def test_p13_bounds_never_go_back_also_where_promises_are_broken_or_weakened(items: list[Item]) -> None:
@@ -194,7 +194,7 @@ def union_of_two() -> WindowAggregate:
     return aggregate(Union((source("s"), source("t"))), SlidingWindow(10, 10), calls=(call("n", "count"),))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(1, 60))
 def test_p17_a_lull_on_one_input_adds_no_rows_to_the_state_but_makes_an_ordered_union_hold_them(length: int) -> None:
     """P17: while one input is silent, Meld keeps partials of open windows only; Merge keeps every row."""

@@ -18,7 +18,7 @@ restarts = st.frozensets(st.integers(1, 20), max_size=4)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 10), restarts)
 def test_sliding_windows_by_every_strategy_are_those_of_the_oracle(
         strategy: str, random: Random, batch_rows: int, at: frozenset[int]) -> None:
@@ -29,7 +29,7 @@ def test_sliding_windows_by_every_strategy_are_those_of_the_oracle(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 10), restarts)
 def test_every_kind_a_strategy_runs_is_that_of_the_oracle(
         strategy: str, random: Random, batch_rows: int, at: frozenset[int]) -> None:

@@ -33,7 +33,7 @@ class Watched(TwoLevelKernel):
         super()._give(partials)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(windows, packets, st.integers(1, 12), st.sampled_from(MODES), st.integers(0, 4), st.integers(1, 9),
        st.integers(1, 17), st.booleans())
 def test_p15_both_levels_are_one_aggregate_for_any_table_size_m_and_i(

@@ -45,7 +45,7 @@ def by_every_kernel(case: Case, **options: Any) -> dict[str, list[dict[str, Any]
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(["", *BY_VALUE, *BY_POSITION]), st.integers(1, 10), restarts)
 def test_p5_every_kernel_gives_the_oracles_answer(random: Random, bracket: str, batch_rows: int,
                                                   at: frozenset[int]) -> None:
@@ -61,7 +61,7 @@ def test_p5_every_kernel_gives_the_oracles_answer(random: Random, bracket: str, 
 # -- P8: bounds of state
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(amounts, amounts, st.lists(st.integers(0, 3), min_size=1, max_size=30))
 def test_p8_ordered_input_needs_at_most_range_over_slide_partials_per_group_and_no_rows(
         window: int, slide: int, steps: list[int]) -> None:
@@ -85,7 +85,7 @@ def test_p8_ordered_input_needs_at_most_range_over_slide_partials_per_group_and_
 # -- P10: partitions of time windows
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(sliding, st.lists(rows, max_size=14), st.data())
 def test_p10_a_partition_of_a_time_window_is_a_group(spec: SlidingWindow, some: list[Row], data: st.DataObject) -> None:
     """P10: PARTITION BY of a window on values gives what GROUP BY gives."""
@@ -97,7 +97,7 @@ def test_p10_a_partition_of_a_time_window_is_a_group(spec: SlidingWindow, some: 
 # -- P11: landmarks
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.builds(LandmarkWindow, amounts, origins), st.lists(rows, max_size=14), st.data())
 def test_p11_a_landmark_window_contains_the_one_before_it(spec: LandmarkWindow, some: list[Row],
                                                           data: st.DataObject) -> None:
@@ -120,7 +120,7 @@ def test_p11_a_landmark_window_contains_the_one_before_it(spec: LandmarkWindow, 
 # -- P14: partial windows at the start
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(amounts, amounts, origins, st.lists(st.integers(0, 30), min_size=1, max_size=14))
 def test_p14_windows_that_begin_before_the_origin_are_full_windows_cut_there(
         window: int, slide: int, origin: int, after_origin: list[int]) -> None:
@@ -136,7 +136,7 @@ def test_p14_windows_that_begin_before_the_origin_are_full_windows_cut_there(
 # -- P18: ids of windows over panes
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sliding, st.lists(st.integers(-40, 40), min_size=1, max_size=20))
 def test_p18_windows_put_together_from_panes_keep_their_ids(spec: SlidingWindow, values: list[int]) -> None:
     """P18: the windows over pane ids that the kernels use are the windows over values, id for id."""
@@ -148,7 +148,7 @@ def test_p18_windows_put_together_from_panes_keep_their_ids(spec: SlidingWindow,
     np.testing.assert_array_equal(np.maximum(end, first), np.maximum(expected_end, expected_first))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sliding, st.lists(rows, max_size=14))
 def test_p18_the_paned_kernel_names_windows_as_wid_does(spec: SlidingWindow, some: list[Row]) -> None:
     """P18: results of panes carry the ids of the query's windows."""

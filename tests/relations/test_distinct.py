@@ -14,14 +14,14 @@ from relations.running import assert_like_the_oracle, run_relation
 POLICIES = st.sampled_from(["keep", "recent"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), POLICIES, st.sampled_from([("k",), ("k", "v")]), timelines(("s",), rows=18), PLACES, PLACES)
 def test_distinct_values_of_a_window(window: Window, policy: str, names: tuple[str, ...], timeline: Timeline,
                                      cuts: frozenset[int], saves: frozenset[int]) -> None:
     assert_like_the_oracle(Distinct(columns(window, *names), policy), timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t", TIME_WINDOWS), POLICIES, timelines(("s", "t"), rows=18), PLACES, PLACES)
 def test_distinct_values_of_a_join(left: Window, right: Window, policy: str, timeline: Timeline,
                                    cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -29,7 +29,7 @@ def test_distinct_values_of_a_join(left: Window, right: Window, policy: str, tim
     assert_like_the_oracle(Distinct(columns(pairs, "l.k", "r.k"), policy), timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), POLICIES, timelines(("s", "t"), rows=18), PLACES, PLACES)
 def test_a_join_above_distinct_of_a_union(left: Window, right: Window, policy: str, timeline: Timeline,
                                           cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -38,7 +38,7 @@ def test_a_join_above_distinct_of_a_union(left: Window, right: Window, policy: s
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(windows("s", TIME_WINDOWS), timelines(("s",), rows=18))
 def test_delta_star_keeps_at_most_two_rows_per_value(window: Window, timeline: Timeline) -> None:
     _, query = run_relation(Distinct(columns(window, "k")), timeline)

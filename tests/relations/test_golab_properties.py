@@ -75,7 +75,7 @@ def test_property_20_first_in_first_out(batches: list[tuple[list[int], int]]) ->
         given_out += len(due)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(LENGTHS, LENGTHS, st.integers(2, 4), timelines(("s", "t"), rows=18))
 def test_property_7_restore_puts_out_what_continuous_evaluation_does(one: int, other: int, slide: int,
                                                                      timeline: Timeline) -> None:
@@ -90,7 +90,7 @@ def test_property_7_restore_puts_out_what_continuous_evaluation_does(one: int, o
     assert values(came(slide, restore=False)) <= values(eager)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(LENGTHS, LENGTHS, timelines(("s", "t"), rows=18))
 def test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out(one: int, other: int,
                                                                               timeline: Timeline) -> None:
@@ -103,7 +103,7 @@ def test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out(o
     assert Counter(row["valid_from"] for row in internal) == Counter(row["valid_from"] for row in external)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(LENGTHS, timelines(("s", "t"), rows=18))
 def test_property_11_an_output_window_shows_at_least_what_is_there(length: int, timeline: Timeline) -> None:
     spec = SlidingWindow(length, 1)
@@ -122,7 +122,7 @@ def test_property_11_an_output_window_shows_at_least_what_is_there(length: int, 
     assert shown(Filter(left, Scalar.parse("v > 0"))) == shown(one)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(LENGTHS, timelines(("s",)), st.lists(st.tuples(st.integers(-2, 14), st.sampled_from("ab")), max_size=4),
        st.integers(0, 14))
 def test_property_12_an_update_of_an_nrr_never_changes_past_results(length: int, timeline: Timeline,

@@ -37,14 +37,14 @@ KEYS = st.sampled_from([(), (NamedScalar.column("k"),), (NamedScalar("odd", Scal
                                                          NamedScalar.column("k"))])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), CALLS, KEYS, timelines(("s",), rows=22), PLACES, PLACES)
 def test_aggregates_over_a_window(window: Window, calls: list[AggregateCall], keys: tuple[NamedScalar, ...],
                                   timeline: Timeline, cuts: frozenset[int], saves: frozenset[int]) -> None:
     assert_like_the_oracle(GroupAggregate(window, keys, tuple(calls)), timeline, cuts, saves)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(CALLS, KEYS, timelines(("s",), rows=22), PLACES, PLACES)
 def test_aggregates_over_a_stream_without_a_window(calls: list[AggregateCall], keys: tuple[NamedScalar, ...],
                                                    timeline: Timeline, cuts: frozenset[int],
@@ -53,7 +53,7 @@ def test_aggregates_over_a_stream_without_a_window(calls: list[AggregateCall], k
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), CALLS, st.integers(0, 3), timelines(("s", "t"), rows=22), PLACES, PLACES)
 def test_aggregates_over_other_operators_and_below_them(left: Window, right: Window, calls: list[AggregateCall],
                                                         shape: int, timeline: Timeline, cuts: frozenset[int],

@@ -14,7 +14,7 @@ from relations.running import assert_like_the_oracle
 PREDICATES = st.sampled_from([None, "k = `r.k`", "k = `r.k` AND v < `r.v`", "v > `r.v`", "k = `r.k` AND v = `r.v`"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), PREDICATES, st.sampled_from([SemiJoin, AntiJoin]), timelines(("s", "t"), rows=20),
        PLACES, PLACES)
 def test_rows_with_or_without_a_match(left: Window, right: Window, predicate: str | None,
@@ -24,7 +24,7 @@ def test_rows_with_or_without_a_match(left: Window, right: Window, predicate: st
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), st.sampled_from([("k",), ("k", "v")]), timelines(("s", "t"), rows=24), PLACES,
        PLACES)
 def test_a_bag_difference(left: Window, right: Window, names: tuple[str, ...], timeline: Timeline,
@@ -33,7 +33,7 @@ def test_a_bag_difference(left: Window, right: Window, names: tuple[str, ...], t
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), windows("u"), st.integers(0, 4), timelines(("s", "t", "u"), rows=24), PLACES, PLACES)
 def test_operators_above_strict_ones(one: Window, two: Window, three: Window, shape: int, timeline: Timeline,
                                      cuts: frozenset[int], saves: frozenset[int]) -> None:

@@ -70,14 +70,14 @@ def relations(draw: st.DrawFn, depth: int, *, over_time: bool = False) -> Node:
             return GroupAggregate(one, (K,), (value,))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, PLACES)
 def test_every_plan_equals_its_definition_at_every_instant(plan: Node, timeline: Timeline, cuts: frozenset[int],
                                                            saves: frozenset[int]) -> None:
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 3).flatmap(relations), st.sampled_from([Kind.ISTREAM, Kind.DSTREAM, Kind.RSTREAM]),
        timelines(STREAMS, rows=12, times=8), PLACES, PLACES)
 def test_every_plan_as_a_stream(plan: Node, kind: Kind, timeline: Timeline, cuts: frozenset[int],
@@ -96,7 +96,7 @@ def net(rows: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
     return {key: count for key, count in found.items() if count}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 3).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, PLACES)
 def test_all_styles_agree(plan: Node, timeline: Timeline, cuts: frozenset[int], saves: frozenset[int]) -> None:
     """Property 2 of Golab's list: negative tuples, direct and by update pattern put out the same."""
@@ -105,7 +105,7 @@ def test_all_styles_agree(plan: Node, timeline: Timeline, cuts: frozenset[int], 
         assert net(run_relation(plan, timeline, cuts, saves, style=style)[0]) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 3).flatmap(lambda depth: relations(depth, over_time=True)), timelines(STREAMS, rows=16, times=10))
 def test_only_strict_edges_send_ends(plan: Node, timeline: Timeline) -> None:
     """Property 3: where the pattern says that ends are known, none is sent."""

@@ -28,7 +28,7 @@ def plan() -> Node:
     return AntiJoin(left, Qualify(right, "r"), Scalar.parse("k = `r.k`"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(["ordered", "late:2", "rows:1", "source"]), st.sampled_from(["drop", "side", "consistent"]),
        timelines(("s", "t"), rows=18), PLACES, PLACES)
 def test_progress_policies_and_late_policies(progress: str, late: str, items: Timeline, cuts: frozenset[int],
@@ -36,7 +36,7 @@ def test_progress_policies_and_late_policies(progress: str, late: str, items: Ti
     assert_like_the_oracle(plan(), items, cuts, saves, progress=progress, late=late)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(timelines(("s", "t"), rows=18))
 def test_late_rows_go_to_the_side(items: Timeline) -> None:
     _, query = run_relation(plan(), items, late="side")

@@ -44,7 +44,7 @@ def shaped(shape: int, left: Window, right: Window) -> Node:
             GroupAggregate(a, (NamedScalar.column("k"),), (call("n", "count"), call("top", "max", "v")))][shape]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), st.integers(0, 4), st.sampled_from([Kind.ISTREAM, Kind.DSTREAM, Kind.RSTREAM]),
        timelines(("s", "t"), rows=18), PLACES, PLACES)
 def test_what_comes_what_goes_and_all_of_it(left: Window, right: Window, shape: int, kind: Kind, items: Timeline,
@@ -64,7 +64,7 @@ def together(draw: st.DrawFn) -> tuple[Window, Window]:
     return made[0], made[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(together(), st.integers(0, 4), st.sampled_from([Kind.ISTREAM, Kind.RSTREAM]), timelines(("s", "t"), rows=18),
        PLACES, PLACES)
 def test_restore_reports_what_lived_between_refreshes(pair: tuple[Window, Window], shape: int, kind: Kind,
@@ -83,7 +83,7 @@ OUTPUT_WINDOWS: st.SearchStrategy[WindowSpec | None] = st.one_of(
                                                                     st.integers(1, 3)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), st.integers(0, 1), OUTPUT_WINDOWS, st.booleans(), timelines(("s", "t"), rows=18),
        PLACES, PLACES)
 def test_internal_windows_and_windows_over_the_output(left: Window, right: Window, shape: int,
@@ -96,7 +96,7 @@ def test_internal_windows_and_windows_over_the_output(left: Window, right: Windo
     assert_like_the_oracle(plan, items, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s", TIME_WINDOWS), windows("t", TIME_WINDOWS), windows("u", TIME_WINDOWS), st.integers(0, 3),
        timelines(("s", "t", "u"), rows=18), PLACES, PLACES)
 def test_results_of_internal_windows_stay_with_their_external_rows(one: Window, two: Window, three: Window,
@@ -120,7 +120,7 @@ SPECS = st.one_of(st.builds(SlidingWindow.scoped, st.integers(1, 8), st.integers
 @example(SlidingWindow.scoped(1, 2), (NamedScalar.column("k"),), CountWindow(1), 1,  # the younger group comes last
          timeline(s=[{"ts": 0, "k": "a", "v": 0}, {"ts": 0, "k": "b", "v": 0}, {"ts": 0, "k": "a", "v": 0}]),
          frozenset(), frozenset())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SPECS, st.sampled_from([(), (NamedScalar.column("k"),)]), OUTPUT_WINDOWS, st.integers(0, 2),
        timelines(("s",), rows=18), PLACES, PLACES)
 def test_values_of_internal_aggregates_and_windows_over_them(spec: WindowSpec, keys: tuple[NamedScalar, ...],
@@ -139,7 +139,7 @@ def test_values_of_internal_aggregates_and_windows_over_them(spec: WindowSpec, k
     assert_like_the_oracle(plan, items, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s"), windows("t"), st.integers(0, 4), st.integers(1, 10), timelines(("s", "t"), rows=18), PLACES,
        PLACES)
 def test_a_lifetime_ends_a_query(left: Window, right: Window, shape: int, amount: int, items: Timeline,

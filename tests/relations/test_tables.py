@@ -45,7 +45,7 @@ KINDS = st.sampled_from([SourceKind.NRR, SourceKind.RELATION])
 PREDICATES = st.sampled_from(["`s.k` = `t.k`", "`s.k` = `t.k` AND `s.v` >= `t.w`", "`s.v` < `t.w`"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s", TIME_WINDOWS), KINDS, st.booleans(), PREDICATES, timelines(("s",)), TABLE_ROWS, st.integers(0, 3),
        st.randoms(use_true_random=False), PLACES, PLACES)
 def test_a_window_beside_a_table(window: Window, kind: SourceKind, timed: bool, predicate: str, timeline: Timeline,
@@ -60,7 +60,7 @@ def test_a_window_beside_a_table(window: Window, kind: SourceKind, timed: bool, 
     assert_like_the_oracle(plan, mixed, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(KINDS, st.booleans(), PREDICATES, timelines(("s",)), TABLE_ROWS, st.randoms(use_true_random=False), PLACES,
        PLACES)
 def test_a_stream_beside_a_table(kind: SourceKind, timed: bool, predicate: str, timeline: Timeline, rows: Timeline,
@@ -103,7 +103,7 @@ def pushed(plan: Node, items: Timeline, history: list[TableChange], saves: froze
     return found + query.finish().to_pylist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(windows("s", TIME_WINDOWS), KINDS, histories(), timelines(("s",)), PLACES)
 def test_deletions_from_a_table(window: Window, kind: SourceKind, history: list[TableChange], timeline: Timeline,
                                 saves: frozenset[int]) -> None:

@@ -13,7 +13,7 @@ from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, wi
 from relations.running import assert_like_the_oracle
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(TIME_WINDOWS, timelines(("s",)), PLACES, PLACES)
 def test_a_window_shows_every_row_for_its_time(spec: WindowSpec, timeline: Timeline, cuts: frozenset[int],
                                                saves: frozenset[int]) -> None:
@@ -25,7 +25,7 @@ PREDICATES = st.sampled_from([None, "`l.k` = `r.k`", "`l.k` = `r.k` AND `l.v` < 
                               "`l.v` < `r.v`", "`l.k` = `r.k` AND `r.v` = `l.v`"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(TIME_WINDOWS, TIME_WINDOWS, PREDICATES, timelines(("s", "t")), PLACES, PLACES)
 def test_a_join_of_windows(left: WindowSpec, right: WindowSpec, predicate: str | None, timeline: Timeline,
                            cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -34,7 +34,7 @@ def test_a_join_of_windows(left: WindowSpec, right: WindowSpec, predicate: str |
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(TIME_WINDOWS, TIME_WINDOWS, st.booleans(), timelines(("s", "t")), PLACES, PLACES)
 def test_a_union_of_windows_and_streams(left: WindowSpec, right: WindowSpec, windowed: bool, timeline: Timeline,
                                         cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -43,7 +43,7 @@ def test_a_union_of_windows_and_streams(left: WindowSpec, right: WindowSpec, win
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(TIME_WINDOWS, TIME_WINDOWS, timelines(("s", "t", "u")), PLACES, PLACES)
 def test_a_join_of_three_with_one_stream_without_a_window(one: WindowSpec, other: WindowSpec, timeline: Timeline,
                                                           cuts: frozenset[int], saves: frozenset[int]) -> None:
@@ -52,7 +52,7 @@ def test_a_join_of_three_with_one_stream_without_a_window(one: WindowSpec, other
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(timelines(("s", "t")), PLACES, PLACES)
 def test_a_plan_that_is_nothing_but_a_stream_passes_all_its_rows(timeline: Timeline, cuts: frozenset[int],
                                                                  saves: frozenset[int]) -> None:

@@ -57,7 +57,7 @@ def frame_of(spark: SparkSession, rows: list[dict[str, Any]], ddl: str = DDL) ->
 def test_any_window_over_any_rows_has_the_answer_of_its_definition(spark: SparkSession, window: SlidingWindow) -> None:
     cases: list[list[dict[str, Any]]] = []
 
-    @settings(max_examples=30, deadline=None, database=None, phases=[Phase.generate],
+    @settings(max_examples=15, deadline=None, database=None, phases=[Phase.generate],
               suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(row, max_size=15))
     def collect(rows: list[dict[str, Any]]) -> None:

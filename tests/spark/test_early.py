@@ -42,7 +42,7 @@ def added_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [json.loads(text) for text in net.elements()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(KINDS), st.sampled_from(["change", "early:5", "early:50"]),
        st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2, 8]))
 def test_changes_add_up_to_the_final_results(random: Random, bracket: str, emit: str, rows_per_batch: int, shards: int,

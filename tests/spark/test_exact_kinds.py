@@ -21,7 +21,7 @@ PLAIN = tuple(a for a in AGGREGATES if " - " not in a)
 """Without expressions over results: Spark computes those."""
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]),
        st.sampled_from([1, 2, 8]))
 def test_rows_without_the_bound_of_their_arrival_count_where_no_promise_is_broken(

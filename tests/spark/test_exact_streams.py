@@ -29,7 +29,7 @@ def cut(found: list[dict[str, Any]], files: int) -> list[list[dict[str, Any]]]:
     return [found[i: i + size] for i in range(0, len(found), size)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(items, windows, st.sampled_from(["drop", "consistent", "generous"]),
        st.sampled_from(["source", "late:10", "rows:7"]), st.sampled_from([1, 7, 1000]), st.sampled_from([1, 2, 5]),
        st.sampled_from([("k",), ()]), st.sampled_from([1, 3]))

@@ -51,7 +51,7 @@ def by_definition(rows: list[tuple[str, int, int]], window: SlidingWindow) -> Co
     return expected
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(row, max_size=40), windows, st.integers(0, 40), st.sampled_from([1, 1_000, 1 << 20]))
 @example([("a", 0, 1), ("a", 905, 2)], SlidingWindow(40, 3), 1, 1)
 @example([("a", 0, 1), ("b", 20, 2)], SlidingWindow(10, 12), 0, 1)

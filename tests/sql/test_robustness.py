@@ -42,7 +42,7 @@ def plan_of(text: str, case: dict[str, Any]) -> Node:
     return parse(text, catalog(), **options(case))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_spacing_comments_and_the_case_of_words_do_not_matter(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(CASES))
@@ -63,7 +63,7 @@ def test_spacing_comments_and_the_case_of_words_do_not_matter(data: st.DataObjec
     assert plan_of(variant, case) == plan_of(text, case)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.data())
 def test_a_truncated_query_is_read_or_refused_but_never_breaks(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(CASES))
@@ -71,7 +71,7 @@ def test_a_truncated_query_is_read_or_refused_but_never_breaks(data: st.DataObje
     refuse_or_plan(case["text"][:cut], case)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=125, deadline=None)
 @given(st.data())
 def test_a_mutated_query_is_read_or_refused_but_never_breaks(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(CASES))
@@ -83,14 +83,14 @@ def test_a_mutated_query_is_read_or_refused_but_never_breaks(data: st.DataObject
     refuse_or_plan(text, case)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.one_of(SIGNS, st.sampled_from(["S", "a", "max(", "count(*)", "FROM S", "10 min"])), max_size=25))
 @example(["SELECT", " ", "a", " ", "FROM", " ", "S", "[", "]"])
 def test_garbage_is_refused(pieces: list[str]) -> None:
     refuse_or_plan(" ".join(pieces), {})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_refused_or_read(text: str) -> None:
     refuse_or_plan(text, {})

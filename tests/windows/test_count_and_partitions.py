@@ -16,7 +16,7 @@ from panewise.windows import (
     SlidingWindow,
 )
 
-MODERATE = settings(max_examples=60, deadline=None)
+MODERATE = settings(max_examples=30, deadline=None)
 small = st.integers(1, 6)
 
 

@@ -31,7 +31,7 @@ from panewise.windows import (
 from windows.window_strategies import SPECS, cases, counted, parts
 
 every_kind = pytest.mark.parametrize("kind", sorted(KINDS))
-MODERATE = settings(max_examples=30, deadline=None)
+MODERATE = settings(max_examples=15, deadline=None)
 
 
 def test_every_registered_kind_has_a_strategy():

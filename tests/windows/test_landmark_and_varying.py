@@ -20,7 +20,7 @@ from panewise.windows import (
     derive_wids,
 )
 
-MODERATE = settings(max_examples=80, deadline=None)
+MODERATE = settings(max_examples=40, deadline=None)
 values = st.lists(st.integers(-40, 40), min_size=1, max_size=15)
 
 

@@ -24,7 +24,7 @@ from panewise.windows import (
 )
 from panewise.windows.base import disjoint_ranges, ids_in_ranges
 
-MODERATE = settings(max_examples=100, deadline=None)
+MODERATE = settings(max_examples=50, deadline=None)
 amounts, instants = st.integers(1, 12), st.integers(-10, 10)
 stamps = st.lists(st.integers(0, 60), min_size=1, max_size=25)
 

@@ -8,7 +8,7 @@ from panewise.core.intervals import Interval
 from panewise.windows import Rows, SlidingWindow
 
 amounts, instants, lags = st.integers(1, 12), st.integers(-5, 5), st.integers(0, 6)
-MODERATE = settings(max_examples=100, deadline=None)
+MODERATE = settings(max_examples=50, deadline=None)
 
 
 def printed_scope(tau, tau0, omega, beta):

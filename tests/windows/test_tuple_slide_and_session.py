@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from panewise.core.errors import WindowSpecError
 from panewise.windows import ContextClass, Rows, SessionWindow, TupleSlideWindow
 
-MODERATE = settings(max_examples=80, deadline=None)
+MODERATE = settings(max_examples=40, deadline=None)
 stamps = st.lists(st.integers(0, 60), min_size=1, max_size=20)
 W7 = [10, 30, 50, 125, 20]  # arrivals of the worked example; the last one is late
 
