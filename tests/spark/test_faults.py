@@ -42,6 +42,7 @@ def results_of(spark: SparkSession, case: Case, folder: Path, sink: str = "parqu
     return int(table.num_rows)
 
 
+@pytest.mark.soak
 @needs_proc
 def test_a_run_survives_a_killed_executor_a_killed_worker_and_a_killed_driver(
         cluster: Cluster, spark: SparkSession, tmp_path: Path) -> None:
