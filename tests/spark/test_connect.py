@@ -61,6 +61,7 @@ print("connected")
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_a_connect_session_gives_the_same_answers(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, str(tmp_path / "program.py"), str(tmp_path)], text=True, timeout=300,
