@@ -9,6 +9,7 @@ from panewise.plan.nodes import GroupAggregate, Node, Window
 from panewise.planner.forms import exposed_windows
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.predicate import PredicateWindow
+from panewise.windows.refreshing import moves_in_steps
 from panewise.windows.sliding import SlidingWindow
 
 
@@ -20,6 +21,12 @@ def common_slide(node: Node) -> WindowSpec:
         raise PlanError("restore reports at the refreshes of all windows, so they need one common SLIDE; "
                         f"given: {', '.join(sorted(str(s) for s, _ in slides)) or 'none'}")
     return specs[0]
+
+
+def windows_move_in_steps(node: Node) -> bool:
+    """Whether all windows a plan shows stand still between refreshes."""
+    specs = [window.clause.spec for window in exposed_windows(node)]
+    return bool(specs) and all(spec.clock is Clock.TIME and moves_in_steps(spec) for spec in specs)
 
 
 def eager(node: Node) -> Node:

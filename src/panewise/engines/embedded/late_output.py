@@ -90,6 +90,42 @@ class LateOutput:
         self.reasons = [tables["late_reasons"]] if "late" in tables else []
 
 
+class ShowsLateRows:
+    """What every running query tells of its late rows."""
+
+    _late: LateOutput
+
+    def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
+        """Call a function with late rows as they come, under every policy.
+
+        The rows have one column more, ``late``: the stream, the row's position in it, the bound that was in force, and
+        by how much the row missed it.
+        """
+        self._late.listeners.append(listener)
+        return listener
+
+    @property
+    def late_rows(self) -> pa.Table:
+        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
+        return self._late.rows()
+
+    @property
+    def late_report(self) -> pa.Table:
+        """The late rows with a column ``late`` that says why each is late."""
+        return self._late.reports()
+
+    @property
+    def late_count(self) -> int:
+        """How many rows were late."""
+        return self._late.count
+
+    def take_late_rows(self) -> pa.Table:
+        """The late rows since the last call; they are not kept any longer."""
+        taken = self.late_rows
+        self._late.forget()
+        return taken
+
+
 def _joined(rows: pa.Table, reasons: pa.Table) -> pa.Table:
     return rows.append_column(_free_name(rows.column_names), reasons.to_struct_array())
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, PlanError, SchemaError
 from panewise.engines.embedded.aggregate import WindowStage
+from panewise.engines.embedded.checkpoint import refuse_foreign
 from panewise.engines.embedded.clockwork import Clockwork, set_idle
 from panewise.engines.embedded.events import WindowEvent, WindowLog
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
-from panewise.engines.embedded.late_output import LateOutput
+from panewise.engines.embedded.late_output import LateOutput, ShowsLateRows
 from panewise.engines.embedded.operators import project, truth
 from panewise.engines.embedded.pipeline import Pipeline, compile_plan
 from panewise.engines.embedded.profile import Profile
@@ -36,7 +37,7 @@ VERSION = 2
 Progress: TypeAlias = str | Mapping[str, str]
 
 
-class EmbeddedQuery:
+class EmbeddedQuery(ShowsLateRows):
     """One plan on the embedded engine.
 
     ``progress`` is one policy for all streams or one per stream. Results do not depend on how rows are cut into
@@ -218,15 +219,6 @@ class EmbeddedQuery:
 
     # -- other outputs
 
-    def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
-        """Call a function with late rows as they come, under every policy.
-
-        The rows have one column more, ``late``: the stream, the row's position in it, the bound that was in force, and
-        by how much the row missed it.
-        """
-        self._late.listeners.append(listener)
-        return listener
-
     def on_window(self, listener: Callable[[WindowEvent], object]) -> Callable[[WindowEvent], object]:
         """Call a function when a window opens or closes."""
         if not self._log.watch:
@@ -242,27 +234,6 @@ class EmbeddedQuery:
         return self._log.events
 
     # -- what a user can ask
-
-    @property
-    def late_rows(self) -> pa.Table:
-        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
-        return self._late.rows()
-
-    @property
-    def late_report(self) -> pa.Table:
-        """The late rows with a column ``late`` that says why each is late."""
-        return self._late.reports()
-
-    @property
-    def late_count(self) -> int:
-        """How many rows were late."""
-        return self._late.count
-
-    def take_late_rows(self) -> pa.Table:
-        """The late rows since the last call; they are not kept any longer."""
-        taken = self._late.rows()
-        self._late.forget()
-        return taken
 
     @property
     def watermark(self) -> int:
@@ -325,12 +296,7 @@ class EmbeddedQuery:
     def restore(self, data: bytes) -> dict[str, Any]:
         """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
         header, tables = decode_state(data, KIND, VERSION)
-        if header["query"] != self.fingerprint:
-            raise CheckpointError("the checkpoint was made by another query (or the same on other columns): "
-                                  "give the query a checkpoint directory of its own")
-        if header["late"] != self.late.value:
-            raise CheckpointError(f"the checkpoint was made with the late policy {header['late']!r}, "
-                                  f"this run has {self.late.value!r}: restart with the same policy")
+        refuse_foreign(header, self.fingerprint, self.late)
         mode = header.get("emission", {}).get("mode", "final")
         if "kernel" in tables and mode != self.emission.mode:
             raise CheckpointError(f"the checkpoint was made with the emission policy {mode!r}, "

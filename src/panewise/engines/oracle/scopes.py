@@ -6,12 +6,8 @@ which a value enters or leaves is found by doubling and halving, whatever the ki
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from panewise.windows.base import WindowSpec
-
-FAR = 2**61
-"""No time column reaches this far: what has not happened by then never does."""
+from panewise.windows.refreshing import first_instant
 
 
 def visible(spec: WindowSpec, value: int, born: int) -> tuple[int, int | None] | None:
@@ -38,26 +34,6 @@ def next_move(spec: WindowSpec, tau: int) -> int | None:
     """
     now = spec.scope(tau)
     return first_instant(lambda t: spec.scope(t) != now, tau + 1)
-
-
-def first_instant(happened: Callable[[int], bool], start: int) -> int | None:
-    """The first instant from ``start`` on at which something that stays true is true; None if it never is.
-
-    >>> first_instant(lambda tau: tau * tau > 50, 0), first_instant(lambda tau: False, 0)
-    (8, None)
-    """
-    if happened(start):
-        return start
-    step = 1
-    while not happened(start + step):
-        step *= 2
-        if step > FAR:
-            return None
-    low, high = start + step // 2, start + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if happened(middle) else (middle, high)
-    return high
 
 
 def _passed(end: int | None, value: int) -> bool:

@@ -25,13 +25,16 @@ class JoinStore:
 
     def __init__(self, schema: pa.Schema, bits: int) -> None:
         self.schema, self.bits = schema, bits
+        self._clear()
+
+    def _clear(self) -> None:
         self.rows = 0
         self._times = np.empty(0, np.int64)
         self._codes = np.empty(0, np.int32)
         self._following = np.empty(0, np.int32)
         self._head = np.full(SMALLEST, -1, np.int32)
         self._matched = np.empty(0, np.bool_)
-        self._columns = {field.name: stored_column(field.type) for field in schema}
+        self._columns = {field.name: stored_column(field.type) for field in self.schema}
 
     @property
     def times(self) -> Ordinals:
@@ -130,7 +133,7 @@ class JoinStore:
 
     def load(self, table: pa.Table) -> None:
         """Become what ``saved`` gave."""
-        self.__init__(self.schema, self.bits)  # type: ignore[misc]
+        self._clear()
         if not table.num_rows:
             return
         table = table.combine_chunks()

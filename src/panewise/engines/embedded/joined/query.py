@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, PlanError, SchemaError
+from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.embedded.aggregate import WindowStage
+from panewise.engines.embedded.checkpoint import refuse_foreign
 from panewise.engines.embedded.chunks import Chunk
 from panewise.engines.embedded.clockwork import Clockwork, set_idle
 from panewise.engines.embedded.events import WindowEvent, WindowLog
 from panewise.engines.embedded.inputs import RowsIn, StreamInput
 from panewise.engines.embedded.joined.compiler import Compiler
-from panewise.engines.embedded.late_output import LateOutput
+from panewise.engines.embedded.late_output import LateOutput, ShowsLateRows
 from panewise.engines.embedded.operators import project, truth
 from panewise.engines.embedded.status import WINDOWS_LISTED, QueryStatus, bound_text, build_status
 from panewise.kernels.state_file import decode_state, encode_state
@@ -34,7 +35,7 @@ KIND = "embedded-join"
 VERSION = 1
 
 
-class JoinedQuery:
+class JoinedQuery(ShowsLateRows):
     """One plan with joins of streams on the embedded engine.
 
     Pairs leave as soon as both of their rows have come, and punctuation on both times follows them
@@ -200,11 +201,6 @@ class JoinedQuery:
 
     # -- other outputs
 
-    def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
-        """Call a function with late rows as they come, under every policy."""
-        self._late.listeners.append(listener)
-        return listener
-
     def on_punctuation(self, listener: Callable[[Punctuation], object]) -> Callable[[Punctuation], object]:
         """Call a function with what the joins promise: on each time, and on both together.
 
@@ -227,27 +223,6 @@ class JoinedQuery:
     def events(self) -> deque[WindowEvent]:
         """The newest openings and closings of windows, if they are watched."""
         return deque() if self._log is None else self._log.events
-
-    @property
-    def late_rows(self) -> pa.Table:
-        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
-        return self._late.rows()
-
-    @property
-    def late_report(self) -> pa.Table:
-        """The late rows with a column ``late`` that says why each is late."""
-        return self._late.reports()
-
-    @property
-    def late_count(self) -> int:
-        """How many rows were late."""
-        return self._late.count
-
-    def take_late_rows(self) -> pa.Table:
-        """The late rows since the last call; they are not kept any longer."""
-        taken = self._late.rows()
-        self._late.forget()
-        return taken
 
     @property
     def clock_step(self) -> int | None:
@@ -307,12 +282,7 @@ class JoinedQuery:
     def restore(self, data: bytes) -> dict[str, Any]:
         """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
         header, tables = decode_state(data, KIND, VERSION)
-        if header["query"] != self.fingerprint:
-            raise CheckpointError("the checkpoint was made by another query (or the same on other columns): "
-                                  "give the query a checkpoint directory of its own")
-        if header["late"] != self.late.value:
-            raise CheckpointError(f"the checkpoint was made with the late policy {header['late']!r}, "
-                                  f"this run has {self.late.value!r}: restart with the same policy")
+        refuse_foreign(header, self.fingerprint, self.late)
         for i, join in enumerate(self._compiled.joins):
             join.restore(tables[f"join {i}"].column("state")[0].as_py())
         if self._stage is not None:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, PlanError
+from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind, from_ordinals, to_ordinals
+from panewise.engines.embedded.checkpoint import refuse_foreign
 from panewise.engines.embedded.events import WindowEvent
 from panewise.engines.embedded.inputs import RowsIn
 from panewise.engines.embedded.joined.query import JoinedQuery
@@ -165,14 +166,13 @@ class PairRelationQuery:
         """Everything needed to go on exactly here; ``extra`` is any JSON data to find again beside it."""
         states = {"relation": self._relation.snapshot(), **{n: join.snapshot() for n, join in self._joins.items()}}
         tables = {name: pa.table({"state": pa.array([state], pa.large_binary())}) for name, state in states.items()}
-        return encode_state(KIND, VERSION, {"query": self.fingerprint, "extra": dict(extra or {})}, tables)
+        header = {"query": self.fingerprint, "late": self.late.value, "extra": dict(extra or {})}
+        return encode_state(KIND, VERSION, header, tables)
 
     def restore(self, data: bytes) -> dict[str, Any]:
         """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
         header, tables = decode_state(data, KIND, VERSION)
-        if header["query"] != self.fingerprint:
-            raise CheckpointError("the checkpoint was made by another query (or the same on other columns, or in "
-                                  "another style): give the query a checkpoint directory of its own")
+        refuse_foreign(header, self.fingerprint, self.late)
         self._relation.restore(tables["relation"].column("state")[0].as_py())
         for name, join in self._joins.items():
             join.restore(tables[name].column("state")[0].as_py())

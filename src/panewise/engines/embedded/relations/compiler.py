@@ -12,7 +12,7 @@ from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.engines.embedded.relations.aggregates import grouped_by
 from panewise.engines.embedded.relations.ports import Ports
-from panewise.engines.embedded.relations.predicates import match_of
+from panewise.engines.embedded.relations.predicates import compared_columns, match_of
 from panewise.engines.embedded.relations.styles import Style, queue_for
 from panewise.engines.embedded.relations.tree import Stage
 from panewise.kernels.relations.as_of import AsOfJoin
@@ -33,19 +33,10 @@ from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
-from panewise.planner.forms import (
-    Form,
-    exposed_windows,
-    is_append_only,
-    is_internal,
-    is_mixed,
-    is_retroactive,
-    table_of,
-)
+from panewise.planner.forms import Form, is_append_only, is_internal, is_mixed, is_retroactive
 from panewise.planner.labels import Label, UpdatePattern, label
-from panewise.planner.refreshing import common_slide, eager, externalised
+from panewise.planner.refreshing import common_slide, eager, externalised, windows_move_in_steps
 from panewise.windows.base import Clock
-from panewise.windows.refreshing import moves_in_steps
 
 TIME = "<time>"
 """The guard that is the source's own time column, whatever it is called on the way."""
@@ -237,7 +228,7 @@ class Compiler:
         """Rows with the table as it is, or as it was before each row's own instant."""
         retroactive = is_retroactive(node)
         with self._watching(Watch(ticking=self._watch.ticking and retroactive)):
-            table = self._table(node.table, [] if retroactive else _compared(node))
+            table = self._table(node.table, [] if retroactive else compared_columns(node))
         match = match_of(node.predicate, rows.schema, table.schema)
         if not retroactive:
             return self._stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
@@ -270,7 +261,7 @@ class Compiler:
         ticking = self._watch.ticking
         if any(isinstance(below, n.GroupAggregate) for below in node.walk()):
             clock = RefreshClock()
-            if _in_steps(inside):
+            if windows_move_in_steps(inside):
                 with self._watching(Watch(clock=clock, every=True)):
                     below = self.relation(inside)
                 queue = queue_for(below.label, self.style)
@@ -302,7 +293,7 @@ class Compiler:
                 ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
             return self._stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
-            clock = RefreshClock() if _in_steps(node.input) else None
+            clock = RefreshClock() if windows_move_in_steps(node.input) else None
             with self._watching(Watch(clock=clock, ticking=clock is None, every=every)):
                 below = self.relation(node.input)
             queue = queue_for(below.label, self.style)
@@ -387,16 +378,3 @@ class Compiler:
     def has_ends(stage: Stage) -> bool:
         """Rows may leave before they said."""
         return stage.label.pattern is UpdatePattern.STR
-
-
-def _compared(node: n.TableJoin) -> list[str]:
-    """The columns of a table that the join's condition names: its key."""
-    prefix = "".join(f"{below.alias}." for below in node.table.walk() if isinstance(below, n.Qualify))
-    names = node.predicate.columns if node.predicate is not None else frozenset()
-    return [column for column in table_of(node.table).columns if prefix + column in names]
-
-
-def _in_steps(node: n.Node) -> bool:
-    """Whether all windows a plan shows stand still between refreshes."""
-    specs = [window.clause.spec for window in exposed_windows(node)]
-    return bool(specs) and all(spec.clock is Clock.TIME and moves_in_steps(spec) for spec in specs)

@@ -1,15 +1,15 @@
-"""A join's predicate taken apart: equalities between both sides, which can be hashed, and the rest."""
+"""Join predicates as the kernels take them: typed keys that can be hashed, and the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pyarrow as pa
-from sqlglot import exp
 
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.key_codes import key_type
 from panewise.kernels.relations.pairing import Match
+from panewise.plan.nodes import Qualify, TableJoin
+from panewise.planner.equi_keys import join_condition
+from panewise.planner.forms import table_of
 
 
 def match_of(predicate: Scalar | None, left: pa.Schema, right: pa.Schema) -> Match:
@@ -20,44 +20,20 @@ def match_of(predicate: Scalar | None, left: pa.Schema, right: pa.Schema) -> Mat
     >>> [s.sql for s in (*found.left, *found.right)], found.residual.sql
     (['`l.a`', '`r.a` + 1'], '`l.b` < `r.a`')
     """
-    ours: list[Scalar] = []
-    theirs: list[Scalar] = []
-    types: list[pa.DataType] = []
-    rest: list[exp.Expr] = []
-    for part in _conjuncts(predicate.tree) if predicate is not None else ():
-        found = _equality(part, left, right)
-        if found is None:
-            rest.append(part)
-            continue
-        one, other, data_type = found
-        ours.append(one)
-        theirs.append(other)
-        types.append(data_type)
-    keys = pa.schema([pa.field(f"k{i}", t) for i, t in enumerate(types)])
-    return Match(ours, theirs, keys, Scalar.of(exp.and_(*rest, copy=False)) if rest else None)
+    theirs = [name for name in right.names if name not in left.names]  # a name that both have means the left one
+    condition = join_condition(predicate, left.names, theirs)
+    types = {pair: key_type(_type(pair.left, left), _type(pair.right, right)) for pair in condition.keys}
+    condition = condition.demoted([pair for pair, found in types.items() if found is None])
+    keys = pa.schema([pa.field(f"k{i}", types[pair]) for i, pair in enumerate(condition.keys)])
+    return Match([pair.left for pair in condition.keys], [pair.right for pair in condition.keys], keys,
+                 condition.residual)
 
 
-def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(tree, exp.And):
-        yield from _conjuncts(tree.left)
-        yield from _conjuncts(tree.right)
-    elif isinstance(tree, exp.Paren):
-        yield from _conjuncts(tree.this)
-    else:
-        yield tree
-
-
-def _equality(part: exp.Expr, left: pa.Schema, right: pa.Schema) -> tuple[Scalar, Scalar, pa.DataType] | None:
-    if not isinstance(part, exp.EQ):
-        return None
-    sides = Scalar.of(part.left), Scalar.of(part.right)
-    for one, other in (sides, sides[::-1]):
-        foreign = other.columns - set(left.names)
-        if one.columns and one.columns <= set(left.names) and foreign == other.columns and other.columns \
-                and other.columns <= set(right.names):
-            found = key_type(_type(one, left), _type(other, right))
-            return None if found is None else (one, other, found)
-    return None
+def compared_columns(node: TableJoin) -> list[str]:
+    """The columns of a table that the join's condition names: its key."""
+    prefix = "".join(f"{below.alias}." for below in node.table.walk() if isinstance(below, Qualify))
+    names = node.predicate.columns if node.predicate is not None else frozenset()
+    return [column for column in table_of(node.table).columns if prefix + column in names]
 
 
 def _type(scalar: Scalar, schema: pa.Schema) -> pa.DataType:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, LateRowError, PlanError
+from panewise.core.errors import LateRowError, PlanError
 from panewise.core.ordinals import Ordinals
+from panewise.engines.embedded.checkpoint import refuse_foreign
 from panewise.engines.embedded.clockwork import Clockwork
 from panewise.engines.embedded.events import WindowEvent
 from panewise.engines.embedded.inputs import RowsIn
-from panewise.engines.embedded.late_output import LateOutput
+from panewise.engines.embedded.late_output import LateOutput, ShowsLateRows
 from panewise.engines.embedded.relations import tree
 from panewise.engines.embedded.relations.compiler import Compiler
 from panewise.engines.embedded.relations.ports import Port, Ports
@@ -37,7 +38,7 @@ STEP_ROWS = 1 << 15
 """Longer steps are cut: rows that never live together should not meet."""
 
 
-class RelationQuery:
+class RelationQuery(ShowsLateRows):
     """One plan over windows that are relations at every instant, on the embedded engine.
 
     Results leave when the instants they happen at are complete: below the bound all inputs have promised. They do not
@@ -216,11 +217,6 @@ class RelationQuery:
 
     # -- other outputs
 
-    def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
-        """Call a function with late rows as they come, under every policy."""
-        self._late.listeners.append(listener)
-        return listener
-
     def on_window(self, listener: Callable[[WindowEvent], object]) -> Callable[[WindowEvent], object]:
         """Windows of a relation neither open nor close: they move."""
         raise PlanError("the windows of this query are relations, which change at every instant: nothing opens or "
@@ -234,19 +230,15 @@ class RelationQuery:
             if any(part.num_rows for part in parts) else parts[0]
 
     @property
-    def late_report(self) -> pa.Table:
-        """The late rows with a column ``late`` that says why each is late."""
-        return self._late.reports()
-
-    @property
     def late_count(self) -> int:
         """How many rows were late."""
         return self._late.count + sum(inner.query.late_count for inner in self._ports.inner)
 
     def take_late_rows(self) -> pa.Table:
         """The late rows since the last call; they are not kept any longer."""
-        taken = self._late.rows()
-        self._late.forget()
+        taken = super().take_late_rows()
+        for inner in self._ports.inner:
+            inner.query.take_late_rows()
         return taken
 
     @property
@@ -304,12 +296,7 @@ class RelationQuery:
     def restore(self, data: bytes) -> dict[str, Any]:
         """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
         header, tables = decode_state(data, KIND, VERSION)
-        if header["query"] != self.fingerprint:
-            raise CheckpointError("the checkpoint was made by another query (or the same on other columns, or in "
-                                  "another style): give the query a checkpoint directory of its own")
-        if header["late"] != self.late.value:
-            raise CheckpointError(f"the checkpoint was made with the late policy {header['late']!r}, "
-                                  f"this run has {self.late.value!r}: restart with the same policy")
+        refuse_foreign(header, self.fingerprint, self.late)
         for port in self._ports:
             port.source.restore(header["inputs"][port.key])
         for i, inner in enumerate(self._ports.inner):

@@ -21,6 +21,13 @@ DAYS = 10
 class ExpiryQueue(ABC):
     """Slots by the end of their rows; an end that is ``FOREVER`` is never due."""
 
+    def __init__(self) -> None:
+        self.clear()
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Hold nothing."""
+
     @abstractmethod
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """Some rows, at an instant."""
@@ -31,14 +38,15 @@ class ExpiryQueue(ABC):
 
     def rebuild(self, expires: Ordinals, now: int) -> None:
         """Start again with the rows in slots 0, 1, 2, …"""
-        self.__init__()  # type: ignore[misc]
+        self.clear()
         self.insert(np.arange(len(expires)), expires, now)
 
 
 class Fifo(ExpiryQueue):
     """Rows leave in the order they came (WKS, MON): a place in a list."""
 
-    def __init__(self) -> None:
+    def clear(self) -> None:
+        """Start again."""
         self._slots, self._expires = Growing(), Growing()
         self._head = 0
 
@@ -66,7 +74,8 @@ class Calendar(ExpiryQueue):
     than the lives have). Days are numbered without end, so two never share a list.
     """
 
-    def __init__(self) -> None:
+    def clear(self) -> None:
+        """Start again."""
         self._width = 0
         self._days: dict[int, list[tuple[Ordinals, Ordinals]]] = {}
 
@@ -108,7 +117,8 @@ class Calendar(ExpiryQueue):
 class Scanned(ExpiryQueue):
     """A list by arrival that is looked through at every step: the direct approach (Golab 2.3.3)."""
 
-    def __init__(self) -> None:
+    def clear(self) -> None:
+        """Start again."""
         self._slots, self._expires = Growing(), Growing()
 
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
@@ -129,8 +139,8 @@ class Scanned(ExpiryQueue):
 class Unqueued(ExpiryQueue):
     """Nothing leaves unless an end says so (negative tuples): rows are found by their number."""
 
-    def __init__(self) -> None:
-        pass
+    def clear(self) -> None:
+        """Nothing is held."""
 
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """Nothing to note."""
