@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.columns import as_column
 from panewise.core.errors import QuantityError, SchemaError
 from panewise.core.time import DAY, EPOCH, Domain, Quantity, format_timestamp, parse_timestamp
 
@@ -153,4 +154,4 @@ def from_ordinals(ordinals: Ordinals, kind: OrdinalKind) -> pa.Array:
             return pa.array(ordinals).cast(pa.int32()).cast(pa.date32())
         except pa.ArrowInvalid as error:
             raise QuantityError(f"a window ends beyond the last date there is: {error}; use a shorter RANGE") from error
-    return pa.array(ordinals).view(kind.arrow)
+    return as_column(np.ascontiguousarray(ordinals, np.int64), kind.arrow)

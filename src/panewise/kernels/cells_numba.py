@@ -123,8 +123,9 @@ def admit(values: Ints, bounds: Ints, bound: int, delay: int, floor: int, keys: 
     panes stays given; the rows are then taken the long way. The bound before each row is in ``bounds``, or when that
     is empty ``bound`` follows the values with a ``delay``; with a negative delay it stays.
     """
-    start, end = 1, 0
+    start: Any = np.int64(0)  # the pane of the last row,
     row: Any = np.int64(-1)
+    other_start, other_row, width = start, row, np.uint64(0)  # and the one before: rows out of order go to and fro
     given, follows, reach = len(bounds) > 0, delay >= 0, np.uint64(len(direct))
     for i in range(len(values)):
         value, near = values[i], np.uint64(keys[i] - low)  # a key below the lowest is far above it then
@@ -138,13 +139,15 @@ def admit(values: Ints, bounds: Ints, bound: int, delay: int, floor: int, keys: 
         if code < 0:
             return False
         distance = value - base
-        if distance < start or distance >= end:
-            pane = pane_of(distance, length, slide, paired)
-            row = row_of_pane(pane, row_of, first_pane, free, counts, fresh)
-            if row < 0:
-                return False
-            start, end = (distance, distance + 1) if paired else (pane * slide, pane * slide + slide)
-            row *= stride
+        if np.uint64(distance - start) >= width:
+            start, other_start, row, other_row = other_start, start, other_row, row
+            if row < 0 or np.uint64(distance - start) >= width:
+                pane = pane_of(distance, length, slide, paired)
+                row = row_of_pane(pane, row_of, first_pane, free, counts, fresh)
+                if row < 0:
+                    return False
+                start, width = (distance, np.uint64(1)) if paired else (pane * slide, np.uint64(slide))
+                row *= stride
         slots[i] = row + code
     return True
 
@@ -211,7 +214,9 @@ def fold_float_max(seen: Ints, best: Floats, slots: Slots, values: Floats, level
         at, value = slots[i], values[i]
         before = best[at]
         best[at] = value + 0.0 if value > before else before
-        seen[at] = max(seen[at], 3 - level if np.isnan(value) else level)
+        noted = 3 - level if np.isnan(value) else level
+        if seen[at] < noted:  # noqa: PLR1730 (hardly ever: a store less)
+            seen[at] = noted
 
 
 @compiled
@@ -224,7 +229,9 @@ def fold_float_min(seen: Ints, best: Floats, slots: Slots, values: Floats, level
         at, value = slots[i], values[i]
         before = best[at]
         best[at] = value + 0.0 if value < before else before
-        seen[at] = max(seen[at], 3 - level if np.isnan(value) else level)
+        noted = 3 - level if np.isnan(value) else level
+        if seen[at] < noted:  # noqa: PLR1730 (hardly ever: a store less)
+            seen[at] = noted
 
 
 @compiled

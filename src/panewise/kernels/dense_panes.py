@@ -176,20 +176,23 @@ class DensePanes:
     def fold_at(self, slots: Slots, arguments: Sequence[Sequence[pa.Array]]) -> None:
         """Rows into the cells at these slots."""
         cells_numba.fold_count(self._counts, slots)
-        at = 0
+        at, last, values = 0, None, None
         for form, columns in zip(self.forms, arguments, strict=True):
             end = at + len(form.columns)
             if form.fold != "rows":
-                self._fold_one(form, self._columns[at:end], slots, columns)
+                array = columns[0]
+                if array.type == AS_THEY_ARE.get(form.fold) and array.null_count == 0:  # as most: without a copy
+                    if array is not last:
+                        last, values = array, array.to_numpy()
+                    FOLDS[form.fold](*self._columns[at:end], slots, values, *((form.level,) if form.level else ()))
+                else:
+                    self._fold_one(form, self._columns[at:end], slots, columns)
             at = end
 
     def _fold_one(self, form: CompiledForm, states: Sequence[Numbers], slots: Slots,
                   columns: Sequence[pa.Array]) -> None:
         array = columns[0]
         level = (form.level,) if form.level else ()
-        if array.type == AS_THEY_ARE.get(form.fold) and array.null_count == 0:  # the usual case, without a copy
-            FOLDS[form.fold](*states, slots, array.to_numpy(), *level)
-            return
         mask = valid_rows(columns)
         if mask is not None:
             slots = slots[mask]

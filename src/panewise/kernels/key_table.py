@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.aggregates.base import Codes
+from panewise.core.columns import INT64, as_column
 from panewise.kernels.cells_numba import find_codes
 from panewise.kernels.text_codes import TextCodes
 
@@ -98,6 +99,7 @@ class IntegerKeys(KeyColumn):
         super().__init__(data_type)
         self._integers = IntegerCodes()
         self._null = -1
+        self._as_it_is = data_type == INT64
 
     @property
     def count(self) -> int:
@@ -134,9 +136,12 @@ class IntegerKeys(KeyColumn):
             codes = np.where(null, 0, codes - (codes > self._null))
             known = self._integers.known if self._integers.count else np.zeros(1, np.int64)
             return self._typed(pa.array(known[codes], mask=null))
-        return self._typed(pa.array(self._integers.known[codes]))
+        return self._typed(as_column(self._integers.known[codes], INT64))
 
     def _as_integers(self, column: pa.Array) -> Codes:
+        if self._as_it_is:
+            plain: Codes = column.to_numpy()
+            return plain
         if pa.types.is_floating(self.type):
             floats = column.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0
             floats[np.isnan(floats)] = np.nan

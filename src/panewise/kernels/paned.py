@@ -9,15 +9,17 @@ Both forms are saved as the same table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.compiled_form import CompiledForm, compiled_form
-from panewise.aggregates.sums import Avg
+from panewise.core.columns import INT64, as_column
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
+from panewise.kernels.finishing import Finish, finisher
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.range_state import END, FIRST, RangeState
 from panewise.kernels.wid import WidKernel
@@ -27,7 +29,7 @@ from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
 
 if TYPE_CHECKING:
-    from panewise.kernels.dense_panes import DensePanes, Found, Numbers
+    from panewise.kernels.dense_panes import DensePanes, Found
     from panewise.kernels.key_table import KeyTable
 
 FEW_KEYS = 1 << 14
@@ -49,6 +51,7 @@ class PanedKernel(WindowKernel):
         self._forms = forms_of(aggregates)
         self._dense: DensePanes | None = None
         self._numbers: KeyTable
+        self._finishers: list[tuple[Finish, int, int]] = []
         self._may_be_dense = self._forms is not None and self.late is not LatePolicy.GENEROUS
         self._look_at_keys = FEW_KEYS
         self._wid = self._ranges()
@@ -168,11 +171,8 @@ class PanedKernel(WindowKernel):
         return parts[0] if len(parts) == 1 else pa.concat_tables(parts) if parts else self.nothing
 
     def _table(self, found: Found) -> pa.Table:
-        columns = [pa.array(found.wids.copy()), *self._numbers.columns(found.groups)]
-        at = 0
-        for aggregate, form in zip(self.aggregates, self._forms or (), strict=True):
-            columns.append(finished(aggregate, form, found.states[at : at + len(form.columns)]))
-            at += len(form.columns)
+        columns = [as_column(found.wids.copy(), INT64), *self._numbers.columns(found.groups)]
+        columns += [finish(found.states[first:end]) for finish, first, end in self._finishers]
         return pa.Table.from_arrays(columns, schema=self.result_schema)
 
     def _tidy(self) -> None:
@@ -218,8 +218,14 @@ class PanedKernel(WindowKernel):
             return
         if self.bounds.groups or self.bounds.selections:
             self._close_ahead(numbers, dense)
-        self._numbers, self._dense = numbers, dense
+        self._numbers, self._dense, self._finishers = numbers, dense, self._with_places()
         self._wid = self._ranges()
+
+    def _with_places(self) -> list[tuple[Finish, int, int]]:
+        """How each aggregate is finished, and from which state columns."""
+        ends = list(accumulate(len(form.columns) for form in self._forms or ()))
+        return [(finisher(aggregate, form), end - len(form.columns), end)
+                for aggregate, form, end in zip(self.aggregates, self._forms or (), ends, strict=True)]
 
     def _panes_of(self, first: Ordinals, end: Ordinals, closed: int) -> Ordinals | None:
         """The pane each range stands for, or None when one is a merge of several."""
@@ -301,22 +307,6 @@ def forms_of(aggregates: Sequence[BoundAggregate]) -> list[CompiledForm] | None:
     """The compiled forms of all aggregates, or None when one has none."""
     forms = [compiled_form(a.function, a.inputs) for a in aggregates]
     return None if None in forms else [form for form in forms if form is not None]
-
-
-def finished(aggregate: BoundAggregate, form: CompiledForm, states: Sequence[Numbers]) -> pa.Array:
-    """The results of states in arrays; what has neither nulls nor NaN, as most has, without a detour."""
-    if form.fold in ("rows", "count"):
-        return pa.array(states[0].copy())
-    if form.fold == "float sum" and states[0].all():
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = states[1] + states[2]
-            if isinstance(aggregate.function, Avg):
-                total /= states[0]
-            return pa.array(total)
-    if form.fold in ("float min", "float max") and (states[0] == form.level).all() and \
-            aggregate.result_field.type == pa.float64():
-        return pa.array(states[1].copy())
-    return aggregate.function.finish_all([pa.array(state.copy()) for state in states], aggregate.inputs)
 
 
 def _decoded(column: pa.ChunkedArray, data_type: pa.DataType) -> pa.ChunkedArray:

@@ -246,3 +246,26 @@ def close_groups(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, i
         wid = state[0]
     at[0], at[1] = place_, wid
     return found
+
+
+# -- states into results -------------------------------------------------------------------------------------------
+
+
+@compiled
+def finish_sums(counts: Ints, totals: Floats, rests: Floats, mean: bool, results: Floats) -> bool:
+    """Sums, or means, of groups that all have a value; False when one has none."""
+    for g in range(len(counts)):
+        if counts[g] == 0:
+            return False
+        total = totals[g] + rests[g]
+        results[g] = total / counts[g] if mean else total
+    return True
+
+
+@compiled
+def all_equal(values: Ints, wanted: int) -> bool:
+    """Whether all are this one."""
+    different = 0
+    for g in range(len(values)):
+        different |= values[g] ^ wanted
+    return different == 0

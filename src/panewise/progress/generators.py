@@ -98,9 +98,15 @@ class Generator(ABC):
 
     # -- what happens --------------------------------------------------------------------------------------------
 
-    def observe(self, values: Ordinals, extra: Extra | None = None) -> Observed:
-        """Rows arrived, with these values of the windowing attribute, in this order."""
-        seen = self._observe(self._believed(values, extra or {}), extra or {})
+    def observe(self, values: Ordinals, extra: Extra | None = None, *, high: int | None = None) -> Observed:
+        """Rows arrived, with these values of the windowing attribute, in this order.
+
+        ``high`` is the largest, from who looked at all of them already and found none beyond ``LIMIT``.
+        """
+        if high is not None and self.guard is None:
+            seen = self._observe_checked(values, extra or {}, high)
+        else:
+            seen = self._observe(self._believed(values, extra or {}), extra or {})
         if self._supplied == NO_BOUND:
             return seen
         own = None if seen.own is None else np.maximum(seen.own, self._supplied)
@@ -168,6 +174,10 @@ class Generator(ABC):
     @abstractmethod
     def _observe(self, values: Ordinals, extra: Extra) -> Observed:
         """As ``observe``, on believed values (``NO_BOUND`` stands for a row that must not move the bound)."""
+
+    def _observe_checked(self, values: Ordinals, extra: Extra, high: int) -> Observed:
+        """As ``_observe``, on values that all lie within ``LIMIT`` and of which ``high`` is the largest."""
+        return self._observe(self._believed(values, extra), extra)
 
     @abstractmethod
     def _bound(self) -> int:

@@ -32,14 +32,17 @@ class TimeLate(Generator):
         self.highest = NO_BOUND
 
     def _observe(self, values: Ordinals, extra: Extra) -> Observed:
-        if self.delay <= LIMIT and len(values) and np.minimum.reduce(values) > -LIMIT:  # nothing wraps round
-            first, self.highest = self._bound(), max(self.highest, int(np.maximum.reduce(values)))
-            return Observed(Trailing(values, first, self.delay), self.highest - self.delay)
         maxima = shifted_maxima(values, self.highest)
         self.highest = int(maxima[-1])
         # maxima ascend: when the first is far enough from the end of time, all are
         bounds = maxima - self.delay if maxima[0] >= NO_BOUND + self.delay else minus(maxima, self.delay)
         return Observed(bounds[:-1], int(bounds[-1]))
+
+    def _observe_checked(self, values: Ordinals, extra: Extra, high: int) -> Observed:
+        if self.delay > LIMIT:  # a value minus the delay could wrap round
+            return self._observe(values, extra)
+        first, self.highest = self._bound(), max(self.highest, high)
+        return Observed(Trailing(values, first, self.delay), self.highest - self.delay)
 
     def _bound(self) -> int:
         return NO_BOUND if self.highest < NO_BOUND + self.delay else self.highest - self.delay

@@ -76,7 +76,8 @@ class WindowStage:
         self.ordered = [function.needs_order for function in functions]
         self.types = types
         plain = [scalar.column_name for scalar in self.scalars if scalar.column_name is not None]
-        self._plain = plain if len(plain) == len(self.scalars) else None
+        self._plain = list(dict.fromkeys(plain)) if len(plain) == len(self.scalars) else None
+        self._places = [self._plain.index(name) for name in plain] if self._plain is not None else []
         self._titles = list(node.columns)
         request = Request(node.window.spec, keys, tuple(bound), tuple(partition.values()))
         self.choice = choose(request, statistics_for(node, stats), strategy=strategy)
@@ -85,6 +86,8 @@ class WindowStage:
                                                 by_position=node.window.attribute in ROW_NUM_NAMES)
         if empty_windows:
             self.kernel = EmptyWindows(self.kernel)
+        self._without_range = node.window_column == WID_COLUMN
+        self._ends_differ = WINDOW_END in self.kernel.result_schema.names
 
     def _partition_keys(self) -> dict[str, str]:
         """The columns of PARTITION BY and what the kernel calls them; those that are no group keys are hidden keys."""
@@ -113,7 +116,8 @@ class WindowStage:
             columns = evaluate(self.scalars, table)
         else:  # columns as they are: by far the most frequent
             chunked = [table.column(name) for name in self._plain]
-            columns = [c.chunk(0) if c.num_chunks == 1 else c.combine_chunks() for c in chunked]
+            distinct = [c.chunk(0) if c.num_chunks == 1 else c.combine_chunks() for c in chunked]
+            columns = [distinct[place] for place in self._places]
         return [column if column.type == expected else self._typed(column, expected, scalar)
                 for column, expected, scalar in zip(columns, self.types, self.scalars, strict=True)]
 
@@ -182,12 +186,12 @@ class WindowStage:
     def present(self, results: pa.Table) -> pa.Table:
         """Kernel results with the columns of the query: keys, window or wid, aggregates."""
         node = self.node
-        wids: Ordinals = results.column(WINDOW_ID).to_numpy()
         columns = [results.column(key.name) for key in node.keys]
-        if node.window_column == WID_COLUMN:
-            columns.append(pa.chunked_array([pa.array(wids)]))
+        if self._without_range:
+            columns.append(results.column(WINDOW_ID))
         else:
-            sides = (wids, results.column(WINDOW_END).to_numpy()) if WINDOW_END in results.column_names else \
+            wids: Ordinals = results.column(WINDOW_ID).to_numpy()
+            sides = (wids, results.column(WINDOW_END).to_numpy()) if self._ends_differ else \
                 extents(node.window.spec, wids)
             start, end = (from_ordinals(side, node.window.ordinal) for side in sides)
             columns.append(pa.StructArray.from_arrays([start, end], names=["start", "end"]))

@@ -42,8 +42,9 @@ class StreamInput:
         if self.attribute is None:
             bounds: Bounds = np.full(count, NO_BOUND, np.int64)
         else:
-            values = self._ordinals(table, self.attribute)
-            seen = self.generator.observe(values, {c: table.column(c) for c in self.generator.columns})
+            values, high = self._looked_at(table, self.attribute)
+            extra = {c: table.column(c) for c in self.generator.columns} if self.generator.columns else None
+            seen = self.generator.observe(values, extra, high=high)
             bounds = self._in_force(table, values, seen)
             made = self._generated(seen.after)
         first = self.rows + 1
@@ -141,17 +142,23 @@ class StreamInput:
                                       f"{expected}") from error
             raise
 
-    def _ordinals(self, table: pa.Table, name: str) -> Ordinals:
+    def ordinals(self, table: pa.Table, name: str) -> Ordinals:
+        """A column by which rows are ordered; an error names the row."""
+        return self._looked_at(table, name)[0]
+
+    def _looked_at(self, table: pa.Table, name: str) -> tuple[Ordinals, int | None]:
+        """The windowing attribute, and its largest value if that is known."""
         column = table.column(name)
         usual = column.type == MICROSECONDS and column.num_chunks == 1
         if usual and column.null_count == 0 and len(column):  # without a copy
             array = column.chunk(0)
             values: Ordinals = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
             values.flags.writeable = False  # whatever memory it is: compiled loops know two kinds of arrays
-            if np.minimum.reduce(values) > -LIMIT and np.maximum.reduce(values) < LIMIT:
-                return values
+            high = int(np.maximum.reduce(values))
+            if high < LIMIT and np.minimum.reduce(values) > -LIMIT:
+                return values, high
         try:
-            return to_ordinals(table.column(name), name, first_row=self.rows + 1)
+            return to_ordinals(table.column(name), name, first_row=self.rows + 1), None
         except SchemaError as error:
             raise SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {error}") from error
 

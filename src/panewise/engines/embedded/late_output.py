@@ -64,7 +64,7 @@ class LateOutput:
         count = rows.table.num_rows
         bound, by = pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
         if source.attribute is not None:
-            values = source._ordinals(rows.table, source.attribute)
+            values = source.ordinals(rows.table, source.attribute)
             # in a union another input may have been ahead while this one was idle
             bounds = np.where(values < rows.bounds, rows.bounds, watermark)
             kind = OrdinalKind.of(rows.table.schema.field(source.attribute).type)

@@ -79,7 +79,7 @@ class Port:
         time = self.schema.time
         if time is None:
             return np.full(table.num_rows, BEFORE_EVERYTHING, np.int64)
-        return self.source._ordinals(table, time)
+        return self.source.ordinals(table, time)
 
     def _complete(self, table: pa.Table) -> pa.Table:
         """All declared columns; those that were not given are null."""
