@@ -25,8 +25,8 @@ from common import load_note, machine, median, pin, rate, table_text
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded.relations import RelationQuery
 from panewise.plan.nodes import Node
+from panewise.queries.relations import RelationQuery
 
 STYLES = ("upa", "negative", "direct")
 SOURCES = 1_647

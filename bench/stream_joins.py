@@ -29,12 +29,12 @@ from common import SECOND, START, TIMESTAMP, load_note, machine, median, pin, ra
 from panewise.api.query import plan_of
 from panewise.core.ordinals import Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded.joined import JoinedQuery
 from panewise.kernels.joins.in_order import InputBufferedJoin, MergedJoin, OutputBufferedJoin
 from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets, Pairing
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.progress.punctuation import END, Punctuation
+from panewise.queries.joined import JoinedQuery
 
 JOINS: dict[str, Callable[[JoinSpec], Any]] = {
     "OA-Join": OAJoin, "output buffered": OutputBufferedJoin, "input buffered": InputBufferedJoin, "merged": MergedJoin}

@@ -12,7 +12,6 @@ import pyarrow as pa
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded.joined import JoinedQuery
 from panewise.plan.nodes import (
     AggregateCall,
     BandJoin,
@@ -29,6 +28,7 @@ from panewise.plan.nodes import (
 )
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.queries.joined import JoinedQuery
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import TumblingWindow
 

@@ -18,7 +18,6 @@ from panewise.core.errors import CheckpointError, LateRowError, PlanError, Schem
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded import open_plan, run_embedded
-from panewise.engines.embedded.joined import JoinedQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import (
     AggregateCall,
@@ -32,6 +31,7 @@ from panewise.plan.nodes import (
 )
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.queries.joined import JoinedQuery
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import TumblingWindow
 

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from embedded.plans import COLUMNS, bag
 from panewise.core.errors import PlanError, ProgressError, UnsupportedError
 from panewise.core.scalar import Scalar
-from panewise.engines.embedded.chunks import Chunk
-from panewise.engines.embedded.operators import (
+from panewise.plan.nodes import NamedScalar
+from panewise.progress.bounds import BoundTable
+from panewise.progress.grammatical import grammatical, is_grammatical
+from panewise.progress.meld import Meld
+from panewise.progress.punctuation import END, Punctuation
+from panewise.progress.timeline import Arrival
+from panewise.queries.chunks import Chunk
+from panewise.queries.operators import (
     Apply,
     Bucket,
     DescribeProgress,
@@ -27,12 +33,6 @@ from panewise.engines.embedded.operators import (
     Sort,
     drive,
 )
-from panewise.plan.nodes import NamedScalar
-from panewise.progress.bounds import BoundTable
-from panewise.progress.grammatical import grammatical, is_grammatical
-from panewise.progress.meld import Meld
-from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.timeline import Arrival
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
 

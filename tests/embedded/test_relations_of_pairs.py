@@ -14,11 +14,11 @@ from embedded.join_plans import join, side, timeline
 from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.engines.embedded import open_plan
-from panewise.engines.embedded.joined import PairRelationQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import AggregateCall, Distinct, GroupAggregate, NamedScalar, Node, Project, Union
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
+from panewise.queries.joined import PairRelationQuery
 from panewise.sql import parse
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES, arrivals

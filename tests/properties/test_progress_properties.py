@@ -15,8 +15,13 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded import EmbeddedQuery
-from panewise.engines.embedded.chunks import Chunk
-from panewise.engines.embedded.operators import (
+from panewise.engines.oracle.engine import Oracle
+from panewise.plan.nodes import NamedScalar, Source, Union, WindowAggregate, WindowClause
+from panewise.progress.meld import Meld
+from panewise.progress.punctuation import END, Punctuation
+from panewise.progress.timeline import Arrival
+from panewise.queries.chunks import Chunk
+from panewise.queries.operators import (
     Apply,
     DescribeProgress,
     DupElim,
@@ -27,11 +32,6 @@ from panewise.engines.embedded.operators import (
     Sort,
     drive,
 )
-from panewise.engines.oracle.engine import Oracle
-from panewise.plan.nodes import NamedScalar, Source, Union, WindowAggregate, WindowClause
-from panewise.progress.meld import Meld
-from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.timeline import Arrival
 from panewise.windows.base import WindowSpec
 from panewise.windows.sliding import SlidingWindow
 from properties.every_kernel import BY_POSITION, BY_VALUE, Item, Row, Run, kernels, partition_of, promised, rows, run

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from panewise.engines.embedded.relations import RelationQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.queries.relations import RelationQuery
 
 
 def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:

@@ -12,7 +12,6 @@ import pytest
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded.relations import RelationQuery
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
@@ -30,6 +29,7 @@ from panewise.plan.nodes import (
     Window,
     WindowClause,
 )
+from panewise.queries.relations import RelationQuery
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.sliding import SlidingWindow
 from relations.test_group_aggregates import call

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from panewise.engines.embedded.relations import RelationQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import BandJoin, Node, Source, Table, TumblingJoin
 from panewise.planner.relational import is_relational
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 from relations.running import bag, run_relation
 from sql.sql_cases import catalog, options

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from panewise.core.errors import SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.engines.embedded.relations import RelationQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.engines.oracle.tables import TableChange
 from panewise.plan.nodes import (
@@ -29,6 +28,7 @@ from panewise.plan.nodes import (
     Window,
 )
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.queries.relations import RelationQuery
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle, bag
 from relations.test_group_aggregates import call

@@ -112,7 +112,8 @@ _RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Win
                         n.RelationToStream, n.Lifetime, n.TableJoin, n.Table, n.WindowAggregate})
 
 ENGINES: dict[str, Capability] = {
-    "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE),
+    "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE, _RELATIONS,
+                        frozenset(STREAM_JOINS)),
     "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE, _RELATIONS,
                            frozenset(STREAM_JOINS)),
     "oracle": Capability("oracle"),

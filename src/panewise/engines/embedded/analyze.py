@@ -11,10 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError
-from panewise.engines.embedded.aggregate import WindowStage
-from panewise.engines.embedded.inputs import RowsIn
-from panewise.engines.embedded.profile import Profile
-from panewise.engines.embedded.query import EmbeddedQuery, Progress
 from panewise.engines.embedded.run import run_embedded
 from panewise.kernels.panes import WINDOW_ID
 from panewise.plan.nodes import Node
@@ -24,6 +20,10 @@ from panewise.planner.strategy import Choice
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
+from panewise.queries.aggregate import WindowStage
+from panewise.queries.inputs import RowsIn
+from panewise.queries.profile import Profile
+from panewise.queries.query import EmbeddedQuery, Progress
 
 COUNTED = ("buffered", "partials", "window_groups", "open_windows", "bytes")
 KERNEL_STEPS = ("count", "advance", "ripe")

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from panewise.core.errors import CheckpointError
-from panewise.progress.late import LatePolicy
 
 MAGIC = b"PWSTATE2"
 TRAILER = hashlib.sha256().digest_size + len(MAGIC)
@@ -105,13 +102,3 @@ def sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
-
-
-def refuse_foreign(header: Mapping[str, Any], fingerprint: str, late: LatePolicy) -> None:
-    """A state is only taken by the query, and under the late policy, that saved it."""
-    if header["query"] != fingerprint:
-        raise CheckpointError("the checkpoint was made by another query (or the same on other columns, or in another "
-                              "style): give the query a checkpoint directory of its own")
-    if header["late"] != late.value:
-        raise CheckpointError(f"the checkpoint was made with the late policy {header['late']!r}, "
-                              f"this run has {late.value!r}: restart with the same policy")

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError
-from panewise.engines.embedded.inputs import RowsIn
 from panewise.progress.punctuation import Punctuation
+from panewise.queries.inputs import RowsIn
 
 Item: TypeAlias = RowsIn | Punctuation
 AnyItem: TypeAlias = Item | Mapping[str, Any]

@@ -15,14 +15,14 @@ from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
 from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
-from panewise.engines.embedded.opening import RunningQuery, open_plan
 from panewise.engines.embedded.positions import Item, Position, length
-from panewise.engines.embedded.query import Progress
 from panewise.engines.embedded.sinks import KeptResults, Sink, TransactionalSink
 from panewise.engines.embedded.sources import StreamSource, as_source
-from panewise.engines.embedded.status import QueryStatus
 from panewise.plan.nodes import Node
 from panewise.progress.late import LatePolicy
+from panewise.queries.opening import RunningQuery, open_plan
+from panewise.queries.query import Progress
+from panewise.queries.status import QueryStatus
 
 CHECKPOINT_ROWS = 1_000_000
 CHECKPOINT_SECONDS = 5.0

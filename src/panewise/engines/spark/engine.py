@@ -11,6 +11,7 @@ from panewise.core.errors import PlanError
 from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.queries.running import explain_hosting, is_hosted, query_batch, query_stream
 from panewise.engines.spark.relation import data_columns
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
@@ -45,7 +46,7 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
             raise PlanError(f"emit={emit!r} shows results before they are final, and those of a static DataFrame are "
                             "final at once: leave it out, or read the data as a stream")
         return run_batch(plan, inputs, late=late)
-    silent = [name for name, frame in inputs.items() if CONTROL not in frame.columns
+    silent = [name for name, frame in inputs.items() if frame.isStreaming and CONTROL not in frame.columns
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
     if silent:
         raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
@@ -61,6 +62,8 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
     arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
     """
     check(plan, "spark")
+    if is_hosted(plan):
+        return query_batch(plan, inputs, late=LatePolicy.parse(late))
     return batch(take_apart(plan, inputs), LatePolicy.parse(late))
 
 
@@ -77,6 +80,8 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     row that holds now, -1 for one shown before that does not any more; added up they are the final results.
     """
     check(plan, "spark")
+    if is_hosted(plan):
+        return query_stream(plan, inputs, late=LatePolicy.parse(late), progress=progress, shards=shards, emit=emit)
     fragment = take_apart(plan, judged_alike(inputs, progress))
     if not fragment.below.isStreaming:
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
@@ -99,6 +104,8 @@ def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, s
 def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
+    if is_hosted(plan):
+        return explain_hosting(plan, inputs, shards=shards)
     fragment = take_apart(plan, inputs)
     lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)] if fragment.paned else []
     if fragment.below.isStreaming:

@@ -166,9 +166,7 @@ class Fragment:
     @property
     def late_text(self) -> Column:
         """A row as JSON where it is late, else null."""
-        written = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
-        text = F.to_json(F.struct(*map(quoted, data_columns(self.below))), written)
-        return F.when(quoted(ROW_BOUND) > self.ordinal, text)
+        return late_text(self.below, self.ordinal)
 
     @cached_property
     def key_schema(self) -> pa.Schema:
@@ -277,6 +275,13 @@ def field_of(frame: DataFrame, name: str) -> T.StructField:
         if field.name.lower() == name.lower():
             return field
     raise SchemaError(f"no column {name!r}; there are {', '.join(data_columns(frame))}")
+
+
+def late_text(frame: DataFrame, ordinal: Column) -> Column:
+    """A row as JSON where it came below the bound it carries, else null."""
+    written = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+    text = F.to_json(F.struct(*map(quoted, data_columns(frame))), written)
+    return F.when(quoted(ROW_BOUND) > ordinal, text)
 
 
 def as_ordinal(value: Column, kind: OrdinalKind) -> Column:

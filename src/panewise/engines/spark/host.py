@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
 
+    from panewise.engines.spark.queries.shard import QueryConfig
     from panewise.engines.spark.row_shard import RowShardConfig
     from panewise.engines.spark.shard import ShardConfig
 
-    HostConfig: TypeAlias = ShardConfig | RowShardConfig
+    HostConfig: TypeAlias = ShardConfig | RowShardConfig | QueryConfig
 
 _Packer: Any = CloudPickleSerializer
 """As Spark packs functions for its workers: aggregates of a user's notebook travel along."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 import pyarrow as pa
@@ -32,11 +32,11 @@ def step(config: HostConfig, store: ChunkStore, saved: str | None,
         messages = messages.sort_values("part", kind="stable")
     partials = [table_from_bytes(bytes(p)) for p in messages["payload"] if p is not None]
     news = [control_of(c) for c in messages["control"] if c is not None]
-    shard = config.shard(store, saved)
+    shard = config.shard(store, saved, int(messages["shard"].iloc[0]))
     late_before = shard.late
     results = shard.step(partials, news)
     if config.emission.early:
-        results = corrected(config, shard, store, results)
+        results = corrected(config, cast("Shard | RowShard", shard), store, results)
     late_rows = [row for said in news for row in said.get("late_rows", [])] + shard.late_texts
     first, end = shard.open_windows() or (None, None)
     row = {"payload": [_payload(config, results, late_rows)], "late_rows": [shard.late - late_before],

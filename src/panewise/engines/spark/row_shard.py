@@ -62,7 +62,7 @@ class RowShardConfig:
         """The columns of results."""
         return self.kernel.result_schema
 
-    def shard(self, store: ChunkStore, saved: str | None) -> RowShard:
+    def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> RowShard:
         """One shard, as it was saved."""
         return RowShard(self, store, saved)
 

@@ -97,7 +97,7 @@ class ShardConfig:
         """Long windows keep several panes in one chunk, so that closing one reads a bounded number of chunks."""
         return max(1, -(-self.scheme.per_window // CHUNKS_PER_WINDOW))
 
-    def shard(self, store: ChunkStore, saved: str | None) -> Shard:
+    def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> Shard:
         """One shard, as it was saved."""
         return Shard(self, store, saved)
 

@@ -15,6 +15,39 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 
 VERSION = 2
+DAMAGED = ("the state in the checkpoint is damaged and cannot be read: restore the folder from a copy, or start with a "
+           "new one")
+
+
+def refuse_other(state: Mapping[str, Any], kind: str, version: int, identity: Mapping[str, str]) -> None:
+    """A saved shard is only taken by the query that saved it."""
+    if state.get("kind") != kind or state.get("version") != version:
+        raise CheckpointError("the checkpoint was written by another kind of query or another version of panewise: "
+                              "start with a new one")
+    for what in dict.fromkeys([*identity, *state["identity"]]):
+        found, value = state["identity"].get(what), identity.get(what)
+        if found != value:
+            raise CheckpointError(f"the checkpoint has {what} {found!r}, the query has {value!r}: go on with the "
+                                  "query it was made with, or start with a new one")
+
+
+def told(news: Iterable[Mapping[str, Any]], behind: Mapping[str, tuple[str, int]]) -> list[tuple[str, Punctuation]]:
+    """The promises that tasks heard in a micro-batch, each with its input.
+
+    ``behind`` says of inputs whose bound follows their largest value which attribute it is of, and how far behind.
+    """
+    highest: dict[str, int] = {}
+    promises: list[tuple[str, Punctuation]] = []
+    for said in news:
+        for tag, patterns in said.get("promises", []):
+            promises.append((tag, Punctuation.of({a: pattern_from_state(a, p) for a, p in patterns.items()})))
+        for tag, value in said.get("highest", {}).items():
+            highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
+    for tag, value in highest.items():
+        attribute, delay = behind[tag]
+        if value >= NO_BOUND + delay:
+            promises.append((tag, Punctuation.below(attribute, value - delay)))
+    return promises
 
 
 class ShardProgress:
@@ -37,8 +70,7 @@ class ShardProgress:
             try:
                 self._restore(json.loads(saved))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise CheckpointError("the state in the checkpoint is damaged and cannot be read: restore the folder "
-                                      "from a copy, or start with a new one") from error
+                raise CheckpointError(DAMAGED) from error
 
     @property
     def bounds(self) -> BoundTable:
@@ -47,20 +79,10 @@ class ShardProgress:
 
     def learn(self, news: Iterable[Mapping[str, Any]]) -> list[Punctuation]:
         """Take in what tasks said in a micro-batch; the promises that say something new."""
-        highest: dict[str, int] = {}
-        promises: list[tuple[str, Punctuation]] = []
-        for said in news:
-            self.late += int(said.get("late", 0))
-            for tag, patterns in said.get("promises", []):
-                found = {a: pattern_from_state(a, p) for a, p in patterns.items()}
-                promises.append((tag, Punctuation.of(found)))
-            for tag, value in said.get("highest", {}).items():
-                highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
-        for tag, value in highest.items():
-            if value >= NO_BOUND + self.delays[tag]:
-                promises.append((tag, Punctuation.below(ORDINAL, value - self.delays[tag])))
+        news = list(news)
+        self.late += sum(int(said.get("late", 0)) for said in news)
         moved: list[Punctuation] = []
-        for tag, punctuation in promises:
+        for tag, punctuation in told(news, {tag: (ORDINAL, delay) for tag, delay in self.delays.items()}):
             if len(self.meld.tables) > 1:
                 moved += self.meld.punctuate(tag, punctuation)
             elif self.meld.tables[tag].advance(punctuation):
@@ -74,14 +96,7 @@ class ShardProgress:
                            "top": self.top, "open": self.open})
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        if state.get("kind") != self.kind or state.get("version") != VERSION:
-            raise CheckpointError("the checkpoint was written by another kind of query or another version of panewise: "
-                                  "start with a new one")
-        for what in dict.fromkeys([*self.identity, *state["identity"]]):
-            found, value = state["identity"].get(what), self.identity.get(what)
-            if found != value:
-                raise CheckpointError(f"the checkpoint has {what} {found!r}, the query has {value!r}: go on with the "
-                                      "query it was made with, or start with a new one")
+        refuse_other(state, self.kind, VERSION, self.identity)
         self.meld.restore(state["progress"])
         self.late = int(state["late"])
         self.known = set(state["chunks"])

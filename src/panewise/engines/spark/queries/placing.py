@@ -1,0 +1,176 @@
+"""The inputs of a hosted query as one DataFrame: every row with its input, its shard and its columns as a struct."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from panewise.core.errors import SchemaError, UnsupportedError
+from panewise.core.ordinals import OrdinalKind
+from panewise.engines.spark.failures import refuse
+from panewise.engines.spark.fragment import ORDINAL, as_ordinal, late_text, result_field
+from panewise.engines.spark.lineage import Origin
+from panewise.engines.spark.partial_stage import RAW
+from panewise.engines.spark.relation import data_columns, quoted
+from panewise.engines.spark.sharding import SHARD, plain_zero, shard_labels
+from panewise.engines.spark.types import arrow_type
+from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
+from panewise.plan.nodes import Named, Node, Source, Table
+from panewise.planner.forms import CHANGE
+from panewise.planner.partitioning import Placement, placement
+from panewise.progress.late import LatePolicy
+from panewise.queries import RunningQuery, open_plan
+from panewise.queries.opening import ordering_columns
+
+NEEDS_ORDER = ("the rows of {} have no time, so they are dated by their order of arrival, which a DataFrame does not "
+               "have: read files with read_stream or read_batch of panewise.engines.spark, or name the column that "
+               "counts arrivals with its arrival(frame, 'column')")
+INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+@dataclass(frozen=True)
+class HostedInput:
+    """One input as the workers know it."""
+
+    tag: str
+    name: str
+    attribute: str | None
+    """The column that orders it and that promises are about."""
+    kind: OrdinalKind
+    source: Source
+    schema: pa.Schema
+
+    @property
+    def column(self) -> str:
+        """Where its rows are in the common DataFrame."""
+        return f"__pw_i{self.tag}"
+
+    def origin(self) -> Origin:
+        """How its punctuation reads."""
+        names = tuple((name, name) for name in self.schema.names)
+        types = tuple((f.name, f.type) for f in self.schema)
+        return Origin(self.tag, self.source, self.attribute, names, types, self.kind)
+
+
+def hosted_input(number: int, node: Named, attribute: str | None, *, deletions: bool = False) -> HostedInput:
+    """An input by its number; a table may say of its rows whether they come or go."""
+    fields = [pa.field(c, t) for c, t in node.schema.columns.items()]
+    if deletions and isinstance(node, Table) and CHANGE not in node.schema.columns:
+        fields.append(pa.field(CHANGE, pa.int64()))
+    kind = node.schema.ordinal_kind(attribute) if attribute is not None else OrdinalKind.INTEGER
+    return HostedInput(str(number), node.name, attribute, kind, Source(node.name, node.schema), pa.schema(fields))
+
+
+class Placed:
+    """A plan over DataFrames, with where each row goes."""
+
+    def __init__(self, plan: Node, frames: Mapping[str, DataFrame], late: LatePolicy, shards: int) -> None:
+        self.plan, self.frames, self.late = plan, frames, late
+        if late is LatePolicy.GENEROUS:
+            raise UnsupportedError("late='generous' is for window aggregates over one stream; joins and changing "
+                                   "relations take drop, side, or error")
+        self.query: RunningQuery = open_plan(plan, late=late)
+        ordering = ordering_columns(self.query)
+        self._nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
+        self.inputs = tuple(self._input(number, name, ordering.get(name))
+                            for number, name in enumerate(self.query.streams))
+        self.found = self._placement()
+        self.labels = shard_labels(shards if self.found is not None else 1)
+
+    def _input(self, number: int, name: str, attribute: str | None) -> HostedInput:
+        if name not in self.frames:
+            given = ", ".join(sorted(self.frames)) or "none"
+            raise SchemaError(f"no stream named {name!r}; the streams given are: {given}")
+        node, frame = self._nodes[name], self.frames[name]
+        known = data_columns(frame)
+        if missing := [c for c in node.schema.columns if c not in known]:
+            raise SchemaError(f"stream {name!r} has no column {missing[0]!r}; there are {', '.join(known)}")
+        if attribute is None and isinstance(node, Source) and POSITION not in frame.columns:
+            raise UnsupportedError(NEEDS_ORDER.format(repr(name)))
+        return hosted_input(number, node, attribute, deletions=CHANGE in known)
+
+    def _placement(self) -> Placement | None:
+        """How the plan is split; one piece where rows are dated by arrival, or keys of several types would meet."""
+        if any(i.attribute is None and isinstance(self._nodes[i.name], Source) for i in self.inputs):
+            return None
+        found = placement(self.plan)
+        if found is None:
+            return None
+        types = [self.frames[stream].schema[column].dataType for stream, column in found.keys]
+        alike = all(isinstance(t, INTEGERS) for t in types) or len({t.simpleString() for t in types}) == 1
+        return found if alike else None
+
+    # -- rows
+
+    def static(self) -> list[HostedInput]:
+        """The inputs that are complete before a streaming query begins."""
+        return [i for i in self.inputs if not self.frames[i.name].isStreaming]
+
+    def rows(self, inputs: list[HostedInput] | None = None) -> DataFrame:
+        """All rows and punctuation of some inputs (default: all)."""
+        chosen = list(self.inputs) if inputs is None else inputs
+        return reduce(DataFrame.union, [self._tagged(i, chosen) for i in chosen])
+
+    @cached_property
+    def _sides(self) -> list[str]:
+        return [c for c in (CONTROL, ROW_BOUND, POSITION) if any(c in f.columns for f in self.frames.values())]
+
+    def _tagged(self, item: HostedInput, chosen: list[HostedInput]) -> DataFrame:
+        frame = self.frames[item.name]
+        data = F.struct(*(quoted(f.name) for f in item.schema))
+        if CONTROL in frame.columns:
+            data = F.when(quoted(CONTROL).isNull(), data)
+        types = {i.tag: T.StructType([result_field(f.name, f.type) for f in i.schema]) for i in chosen}
+        columns = [F.lit(item.tag).alias(INPUT), self._shard(item).alias(SHARD), self._ordinal(item).alias(ORDINAL)]
+        columns += [self._side(frame, side) for side in self._sides]
+        if self.late is LatePolicy.SIDE:
+            text = late_text(frame, self._ordinal(item)) if ROW_BOUND in frame.columns else F.lit(None).cast("string")
+            columns.append(text.alias(RAW))
+        columns += [(data if i is item else F.lit(None)).cast(types[i.tag]).alias(i.column) for i in chosen]
+        return frame.select(*columns)
+
+    def _side(self, frame: DataFrame, name: str) -> Column:
+        kind = "string" if name == CONTROL else "bigint"
+        return (quoted(name) if name in frame.columns else F.lit(None)).cast(kind).alias(name)
+
+    def _shard(self, item: HostedInput) -> Column:
+        """The number of the shard; null for rows that every shard needs."""
+        if self.found is None or len(self.labels) == 1:
+            return F.lit(self.labels[0])
+        key = self.found.column(item.name)
+        if key is None:
+            return F.lit(None).cast("int")
+        frame = self.frames[item.name]
+        whole = isinstance(frame.schema[key].dataType, INTEGERS)
+        value = quoted(key).cast("bigint") if whole else plain_zero(frame, key)
+        place = F.pmod(F.xxhash64(value), F.lit(len(self.labels))).cast("int") + F.lit(1)
+        return F.element_at(F.array(*map(F.lit, self.labels)), place)
+
+    def _ordinal(self, item: HostedInput) -> Column:
+        """The ordering attribute as a bigint; a null in a row fails the query with a message."""
+        if item.attribute is None:
+            return F.lit(0).cast("bigint")
+        frame = self.frames[item.name]
+        missing = quoted(item.attribute).isNull()
+        if CONTROL in frame.columns:
+            missing = missing & quoted(CONTROL).isNull()
+        problem = F.lit(f"stream {item.name!r}: {item.attribute!r} is null in a row; every row needs a value of the "
+                        "windowing attribute")
+        ordinal = as_ordinal(quoted(item.attribute), item.kind)
+        return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
+
+
+def with_columns(plan: Node, frames: Mapping[str, DataFrame]) -> Node:
+    """The plan with the columns of its inputs, where it was written without knowing them."""
+    if isinstance(plan, Named) and plan.schema.open and plan.name in frames:
+        frame = frames[plan.name]
+        wanted = set(data_columns(frame))
+        fields = [pa.field(f.name, arrow_type(f.dataType)) for f in frame.schema.fields if f.name in wanted]
+        return type(plan)(plan.name, plan.schema.of(pa.schema(fields), time=plan.schema.time))
+    return plan.with_inputs(*(with_columns(below, frames) for below in plan.inputs)) if plan.inputs else plan

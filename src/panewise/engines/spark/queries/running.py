@@ -1,0 +1,207 @@
+"""Plans that are more than one window aggregate, on Spark: joins, changing relations, aggregates over either.
+
+``inputs ─ tagged and united ─ by shard (stateless) ─ one running query per shard ─ results``
+
+A plan is split by the value of a column that all its operators keep together (`planner.partitioning`); one that has no
+such column runs in one piece. Each part is the very query that runs in process, so results are the same: told when
+their instants are complete, once, wherever the input is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from panewise.core.errors import PlanError, UnsupportedError
+from panewise.engines.spark.fragment import result_field
+from panewise.engines.spark.host import hosted
+from panewise.engines.spark.host_step import Unpack
+from panewise.engines.spark.partial_stage import MESSAGE_DDL
+from panewise.engines.spark.progress import derived
+from panewise.engines.spark.queries.placing import Placed, with_columns
+from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
+from panewise.engines.spark.queries.stage import QueryStage
+from panewise.engines.spark.sharding import SHARD, default_shards
+from panewise.engines.spark.streaming import LATE_METRIC, NEEDS_STAMPS, Progress, measured
+from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
+from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.plan.nodes import Named, Node
+from panewise.planner.capabilities import check
+from panewise.planner.relational import is_relational
+from panewise.planner.stream_joins import has_stream_join
+from panewise.progress.late import LatePolicy
+
+
+def is_hosted(plan: Node) -> bool:
+    """Whether a plan runs as a query per shard, rather than as panes or rows of one window aggregate."""
+    return is_relational(plan) or has_stream_join(plan)
+
+
+# -- batch
+
+
+def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy) -> DataFrame:
+    """The complete answer over bounded DataFrames."""
+    placed = _placed(plan, inputs, late, None)
+    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed))
+    stage = QueryStage(placed.inputs, placed.labels)
+    rows = placed.rows()
+    if CONTROL in rows.columns:  # all of it is there, whatever was promised on the way
+        rows = rows.where(rows[CONTROL].isNull())
+    messages = rows.mapInArrow(stage, MESSAGE_DDL).repartition(len(placed.labels), "shard")
+    return messages.mapInArrow(WholeInput(config), _spark_schema(_with_late(config)))
+
+
+@dataclass(frozen=True)
+class WholeInput:
+    """The second half of a batch: all rows of a shard through a query that then ends."""
+
+    config: QueryConfig
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task, with the messages of one or more shards."""
+        payloads: dict[int, list[tuple[int, bytes]]] = {}
+        for batch in batches:
+            for row in batch.select(["shard", "part", "payload"]).to_pylist():
+                if row["payload"] is not None:
+                    payloads.setdefault(row["shard"], []).append((row["part"], row["payload"]))
+        for number, parts in sorted(payloads.items()):
+            tables = [table_from_bytes(payload) for _, payload in sorted(parts, key=lambda p: p[0])]
+            parts.clear()
+            yield from self._run(number, tables)
+
+    def _run(self, number: int, tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+        shard = QueryShard(self.config, Nowhere(), None, number)
+        for found in shard.whole(tables):
+            late = pa.nulls(found.num_rows, pa.string())
+            whole = found.append_column(LATE_COLUMN, late) if self.config.late is LatePolicy.SIDE else found
+            yield from whole.to_batches()
+        if shard.late_texts:
+            schema = _with_late(self.config)
+            blank = [pa.nulls(len(shard.late_texts), f.type) for f in schema][:-1]
+            yield from pa.table([*blank, pa.array(shard.late_texts, pa.string())], schema=schema).to_batches()
+
+
+class Nowhere:
+    """A store for shards that are not saved."""
+
+    def get(self, chunk: int) -> bytes | None:
+        """Nothing is there."""
+
+    def put(self, chunk: int, data: bytes) -> None:
+        """Nothing is kept."""
+
+    def remove(self, chunk: int) -> None:
+        """Nothing is forgotten."""
+
+
+# -- streaming
+
+
+def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, progress: Progress,
+                 shards: int | None, emit: str = "final") -> DataFrame:
+    """What happens, as it happens: a streaming DataFrame of the plan's results."""
+    if emit.strip().lower() != "final":
+        raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change when "
+                        "its instant is complete")
+    inputs = {name: frame if _policy(progress, name) == "source" else frame.drop(ROW_BOUND)  # judged by the policy
+              for name, frame in inputs.items()}
+    placed = _placed(plan, inputs, late, shards)
+    moving = [i for i in placed.inputs if inputs[i.name].isStreaming]
+    if not moving:
+        raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
+    if late is LatePolicy.SIDE and any(ROW_BOUND not in inputs[i.name].columns for i in moving):
+        raise UnsupportedError(NEEDS_STAMPS)
+    behind = _behind(placed, progress)
+    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
+                         _complete(placed))
+    stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
+    gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
+    observed = gathered.observe(LATE_METRIC, *measured(shared_windows=False))
+    schema = _with_late(config)
+    return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
+
+
+def _behind(placed: Placed, progress: Progress) -> tuple[tuple[str, int], ...]:
+    """The inputs whose bound follows their largest value."""
+    known = {i.name for i in placed.inputs}
+    if not isinstance(progress, str) and (unknown := sorted(set(progress) - known)):
+        raise PlanError(f"progress is given for {', '.join(unknown)}, but the query reads {', '.join(sorted(known))}")
+    found = []
+    for item in placed.inputs:
+        policy = _policy(progress, item.name)
+        if item.attribute is None or not placed.frames[item.name].isStreaming:
+            continue
+        follow = derived(policy, item.kind)
+        if follow is not None and follow.column not in (None, item.attribute):
+            raise UnsupportedError(f"progress {policy!r}: a column of its own for progress is for window aggregates; "
+                                   "use late:<duration>, ordered, or punctuation")
+        if follow is not None:
+            found.append((item.tag, follow.delay))
+    return tuple(found)
+
+
+def _policy(progress: Progress, name: str) -> str:
+    return progress if isinstance(progress, str) else progress.get(name, "source")
+
+
+def _complete(placed: Placed) -> tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...]:
+    """The inputs that do not move, read once, when the query is built: tables that a stream is joined with."""
+    made = []
+    for item in placed.static():
+        stage = QueryStage((item,), placed.labels)
+        rows = placed.rows([item]).toArrow()
+        if CONTROL in rows.column_names:
+            rows = rows.filter(rows.column(CONTROL).is_null())
+        parts: list[tuple[int | None, bytes]] = []
+        if rows.num_rows:
+            plain = stage.plain(rows, item).select(item.schema.names)
+            shards = rows.column(SHARD)
+            for shard in shards.unique().to_pylist():
+                mine = shards.is_null() if shard is None else pa.compute.equal(shards, shard)
+                parts.append((shard, table_bytes(plain.filter(mine).combine_chunks())))
+        made.append((item.tag, tuple(parts)))
+    return tuple(made)
+
+
+# -- both
+
+
+def _placed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, shards: int | None) -> Placed:
+    plan = with_columns(plan, inputs)
+    check(plan, "spark")
+    read = [node.name for node in plan.walk() if isinstance(node, Named)]
+    first = next((inputs[name] for name in read if name in inputs), None)
+    return Placed(plan, inputs, late, shards or (default_shards(first) if first is not None else 1))
+
+
+def _schema(placed: Placed) -> pa.Schema:
+    return placed.query.nothing().schema
+
+
+def _with_late(config: QueryConfig) -> pa.Schema:
+    late = config.late is LatePolicy.SIDE
+    return config.result_schema.append(pa.field(LATE_COLUMN, pa.string())) if late else config.result_schema
+
+
+def _spark_schema(schema: pa.Schema) -> T.StructType:
+    return T.StructType([result_field(f.name, f.type) for f in schema])
+
+
+def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
+    """How Spark will run the plan, in a few lines."""
+    placed = _placed(plan, inputs, LatePolicy.DROP, shards)
+    moving = any(frame.isStreaming for frame in inputs.values())
+    how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
+    if placed.found is None:
+        why = "one, because no column keeps together what every operator needs"
+    else:
+        keys = ", ".join(f"{stream}.{column}" for stream, column in placed.found.keys)
+        why = f"{len(placed.labels)}, by hash of {keys}"
+        if placed.found.everywhere:
+            why += f"; {', '.join(sorted(placed.found.everywhere))} in every shard"
+    return f"strategy: {how}\nshards: {why}"

@@ -1,0 +1,263 @@
+"""One shard of a hosted query: a running query fed micro-batch by micro-batch, its state a snapshot and a journal.
+
+Saving a whole query after every micro-batch would cost what it keeps, not what came. So what came is saved, as entries
+of a journal, and the query itself only when the journal has grown as long as it: per row, state is written a constant
+number of times. A worker that served the shard before still has the query as it was after that micro-batch and goes on
+with it; any other reads the snapshot and takes in the journal again, which gives the same query.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.errors import CheckpointError, LateRowError
+from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.partial_stage import RAW
+from panewise.engines.spark.queries.placing import HostedInput
+from panewise.engines.spark.queries.stage import BESIDE, TAG
+from panewise.engines.spark.shard import ChunkStore
+from panewise.engines.spark.shard_progress import DAMAGED, refuse_other, told
+from panewise.engines.spark.wire import POSITION, ROW_BOUND
+from panewise.kernels.emission import FINAL, Emission
+from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
+from panewise.plan.nodes import Node
+from panewise.progress.late import LatePolicy
+from panewise.progress.notation import pattern_from_state, pattern_to_state
+from panewise.progress.punctuation import END, Punctuation
+from panewise.progress.watermarks import NO_BOUND
+from panewise.queries import RunningQuery, open_plan
+
+KIND = "query-shard"
+VERSION = 1
+SNAPSHOT = 0
+"""The chunk of the snapshot; entries of the journal are counted from 1."""
+FEW_BYTES = 1 << 20
+"""A journal so short is never worth a snapshot."""
+LONGEST = 32
+"""Entries after which a snapshot is taken anyway: each is a message to read when the query starts again."""
+LIVE_QUERIES = 64
+"""How many queries a worker keeps at hand between micro-batches."""
+
+_live: OrderedDict[str, RunningQuery] = OrderedDict()
+"""Queries as they were after a micro-batch, by the token saved with it; only whoever reads that token may use one."""
+
+
+@dataclass(frozen=True)
+class QueryConfig:
+    """What all shards of a query share."""
+
+    plan: Node
+    inputs: tuple[HostedInput, ...]
+    late: LatePolicy
+    shards: int
+    schema: pa.Schema
+    """The columns of results."""
+    behind: tuple[tuple[str, int], ...] = ()
+    """How far the bound of an input stays behind its largest value, where it is derived from it."""
+    complete: tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...] = ()
+    """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
+    emission: Emission = FINAL
+    shared_windows: bool = False
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of results."""
+        return self.schema
+
+    def open(self) -> RunningQuery:
+        """A new query."""
+        return open_plan(self.plan, late=self.late)
+
+    def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> QueryShard:
+        """One shard, as it was saved."""
+        return QueryShard(self, store, saved, number)
+
+    def identity(self) -> dict[str, str]:
+        """What must be the same when a query goes on from a checkpoint."""
+        return {"query": self.open().fingerprint, "shards": str(self.shards), "late policy": self.late.value,
+                "inputs": ", ".join(i.name for i in self.inputs)}
+
+
+class QueryShard:
+    """One shard during one step."""
+
+    def __init__(self, config: QueryConfig, store: ChunkStore, saved: str | None, number: int) -> None:
+        self.config, self.store, self.number = config, store, number
+        self.late = 0
+        self.late_texts: list[str] = []
+        self._inputs = {i.tag: i for i in config.inputs}
+        self._journal: tuple[int, int] = (1, 1)
+        """The first entry of the journal and the one to come."""
+        self._journal_bytes, self._snapshot_bytes, self._token = 0, 0, ""
+        self._fresh = saved is None
+        if saved is not None:
+            try:
+                self._restore(json.loads(saved))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise CheckpointError(DAMAGED) from error
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        refuse_other(state, KIND, VERSION, self.config.identity())
+        self.late, self._token = int(state["late"]), str(state["token"])
+        first, stop = state["journal"]
+        self._journal = (int(first), int(stop))
+        self._journal_bytes, self._snapshot_bytes = int(state["journal_bytes"]), int(state["snapshot_bytes"])
+
+    def saved(self) -> str:
+        """Where the state is, as JSON."""
+        return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity(), "late": self.late,
+                           "token": self._token, "journal": list(self._journal), "journal_bytes": self._journal_bytes,
+                           "snapshot_bytes": self._snapshot_bytes})
+
+    def open_windows(self) -> tuple[int, int] | None:
+        """Windows of a relation move; none opens or closes."""
+        return None
+
+    # -- a micro-batch
+
+    def step(self, tables: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
+        """All rows of a micro-batch, then what was promised; what happened at the instants that are complete now."""
+        query = self._query()
+        late_before = query.late_count
+        rows = {tag: self._on_time(part, self._inputs[tag]) for tag, part in by_input(tables).items()}
+        behind = {i.tag: (i.attribute or "", delay) for i in self.config.inputs for tag, delay in self.config.behind
+                  if tag == i.tag}
+        promises = told(news, behind)
+        found = [] if not self._fresh else self._complete(query)
+        found += take(query, self._inputs, rows, promises)
+        self.late += query.late_count - late_before
+        self._save(query, rows, promises)
+        return joined(found, self.config.result_schema)
+
+    def whole(self, tables: list[pa.Table]) -> Iterator[pa.Table]:
+        """Everything at once, and then the end: the results of a batch."""
+        query = self.config.open()
+        rows = {tag: self._on_time(part, self._inputs[tag]) for tag, part in by_input(tables).items()}
+        tables.clear()
+        for found in take(query, self._inputs, rows, [(tag, END) for tag in self._inputs]):
+            if found.num_rows:
+                yield found.cast(self.config.result_schema)
+
+    def _complete(self, query: RunningQuery) -> list[pa.Table]:
+        """Take in the inputs that were complete from the beginning."""
+        found = []
+        for tag, parts in self.config.complete:
+            name = self._inputs[tag].name
+            tables = [table_from_bytes(data) for shard, data in parts if shard in (None, self.number)]
+            found += [query.push(name, table) for table in tables if table.num_rows]
+            found.append(query.push(name, END))
+        return found
+
+    def _on_time(self, rows: pa.Table, item: HostedInput) -> pa.Table:
+        """Rows in their order of arrival; those that came below the bound they carry are late."""
+        if POSITION in rows.column_names and rows.column(POSITION).null_count == 0:
+            rows = rows.sort_by(POSITION)
+        if ROW_BOUND not in rows.column_names or item.attribute is None:
+            return rows
+        late = pc.fill_null(pc.less(rows.column(ORDINAL), pc.fill_null(rows.column(ROW_BOUND), NO_BOUND)), False)
+        missed = pc.sum(late).as_py() or 0
+        if not missed:
+            return rows
+        if self.config.late is LatePolicy.ERROR:
+            one = rows.filter(late).slice(0, 1)
+            value, bound = (item.kind.text(one.column(c)[0].as_py()) for c in (ORDINAL, ROW_BOUND))
+            raise LateRowError(f"stream {item.name!r}: {value} is below the bound {bound} that was promised before; "
+                               "choose another late policy to go on")
+        self.late += missed
+        if RAW in rows.column_names:
+            self.late_texts += [text for text in rows.column(RAW).filter(late).to_pylist() if text is not None]
+        return rows.filter(pc.invert(late))
+
+    # -- state
+
+    def _query(self) -> RunningQuery:
+        """The query as it was after the last micro-batch."""
+        found = _live.pop(self._token, None) if self._token else None
+        if found is not None:
+            return found
+        query = self.config.open()
+        if self._fresh:
+            return query
+        snapshot = self.store.get(SNAPSHOT) if self._snapshot_bytes else None
+        if snapshot is not None:
+            query.restore(snapshot)
+        else:
+            self._complete(query)
+        for number in range(*self._journal):
+            entry = self.store.get(number)
+            if entry is None:
+                raise CheckpointError(DAMAGED)
+            take(query, self._inputs, *read_entry(entry))
+        return query
+
+    def _save(self, query: RunningQuery, rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) \
+            -> None:
+        first, stop = self._journal
+        entry = write_entry(rows, promises)
+        size = self._journal_bytes + len(entry)
+        if size > max(FEW_BYTES, self._snapshot_bytes) or stop - first >= LONGEST:
+            snapshot = query.snapshot()
+            self.store.put(SNAPSHOT, snapshot)
+            for number in range(first, stop):
+                self.store.remove(number)
+            self._journal, self._journal_bytes, self._snapshot_bytes = (stop, stop), 0, len(snapshot)
+        else:
+            self.store.put(stop, entry)
+            self._journal, self._journal_bytes = (first, stop + 1), size
+        self._token = uuid.uuid4().hex
+        _live[self._token] = query
+        while len(_live) > LIVE_QUERIES:
+            _live.popitem(last=False)
+
+
+# -- rows and promises into a query
+
+
+def by_input(tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
+    """The tables of messages, one for each input."""
+    parts: dict[str, list[pa.Table]] = {}
+    for table in tables:
+        parts.setdefault(table.schema.metadata[TAG].decode(), []).append(table)
+    return {tag: pa.concat_tables(found) for tag, found in sorted(parts.items())}
+
+
+def take(query: RunningQuery, inputs: Mapping[str, HostedInput], rows: Mapping[str, pa.Table],
+         promises: Sequence[tuple[str, Punctuation]]) -> list[pa.Table]:
+    """Give a query rows, then promises: those that end an input last."""
+    found = []
+    for tag, part in rows.items():
+        if part.num_rows:
+            found.append(query.push(inputs[tag].name, part.select([n for n in part.column_names if n not in BESIDE])))
+    for tag, promise in sorted(promises, key=lambda said: said[1].covers_everything):
+        found.append(query.push(inputs[tag].name, promise))
+    return found
+
+
+def joined(found: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Results put together."""
+    parts = [table.cast(schema) for table in found if table.num_rows]
+    return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) -> bytes:
+    """What came in a micro-batch, as an entry of the journal."""
+    header = {"promises": [[tag, {a: pattern_to_state(p) for a, p in promise.patterns}] for tag, promise in promises]}
+    kept = {tag: part.select([n for n in part.column_names if n not in BESIDE]).combine_chunks()
+            for tag, part in rows.items()}
+    return encode_state(KIND, VERSION, header, kept)
+
+
+def read_entry(data: bytes) -> tuple[dict[str, pa.Table], list[tuple[str, Punctuation]]]:
+    """Back."""
+    header, tables = decode_state(data, KIND, VERSION)
+    promises = [(tag, Punctuation.of({a: pattern_from_state(a, p) for a, p in patterns.items()}))
+                for tag, patterns in header["promises"]]
+    return tables, promises

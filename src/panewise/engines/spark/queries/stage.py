@@ -1,0 +1,84 @@
+"""The stateless half of a hosted query: the rows of a task on their way to their shards, input by input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, RAW, Heard, partition_number
+from panewise.engines.spark.queries.placing import HostedInput
+from panewise.engines.spark.sharding import SHARD
+from panewise.engines.spark.wire import INPUT, POSITION, ROW_BOUND
+from panewise.kernels.state_file import table_bytes
+
+ROWS_PER_MESSAGE = 100_000
+TAG = b"input"
+"""Where the schema of a message says which input its rows are of."""
+BESIDE = (ORDINAL, POSITION, ROW_BOUND, RAW)
+"""What travels beside the columns of a row, where it is there."""
+
+
+@dataclass(frozen=True)
+class QueryStage:
+    """Everything a task needs; sent to the workers once per query."""
+
+    inputs: tuple[HostedInput, ...]
+    shards: tuple[int, ...]
+    followed: tuple[str, ...] = ()
+    """The inputs whose bound is derived from the largest value of the micro-batch."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One task: rows as messages, a table per input and shard; then what the task heard of progress."""
+        heard = Heard(tuple(i.origin() for i in self.inputs), self.followed)
+        part = partition_number()
+        pending: list[pa.Table] = []
+        waiting = 0
+        for batch in batches:
+            rows = heard.listen(pa.Table.from_batches([batch]))
+            if rows.num_rows:
+                pending.append(rows)
+                waiting += rows.num_rows
+            if waiting >= ROWS_PER_MESSAGE:
+                yield from self._messages(pending, part)
+                pending, waiting = [], 0
+        if pending:
+            yield from self._messages(pending, part)
+        news = heard.news()
+        if any(news.values()):
+            text = json.dumps(news)
+            said = [{"shard": shard, "part": part, "control": text} for shard in self.shards]
+            yield from pa.Table.from_pylist(said, MESSAGE_SCHEMA).to_batches()
+
+    def _messages(self, pending: list[pa.Table], part: int) -> Iterator[pa.RecordBatch]:
+        rows = pa.concat_tables(pending)
+        made: list[dict[str, Any]] = []
+        for item in self.inputs:
+            mine = rows.filter(pc.equal(rows.column(INPUT), item.tag)) if len(self.inputs) > 1 else rows
+            if mine.num_rows:
+                made += [{"shard": shard, "part": part, "payload": table_bytes(table)}
+                         for shard, table in self._by_shard(mine.column(SHARD), self.plain(mine, item))]
+        yield from pa.Table.from_pylist(made, MESSAGE_SCHEMA).to_batches()
+
+    def _by_shard(self, shards: pa.ChunkedArray, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        if shards.null_count:  # every shard needs them
+            yield from ((shard, rows) for shard in self.shards)
+            return
+        numbers = shards.to_numpy()
+        found = np.unique(numbers).tolist()
+        for shard in found:
+            yield shard, rows if len(found) == 1 else rows.filter(pa.array(numbers == shard)).combine_chunks()
+
+    def plain(self, rows: pa.Table, item: HostedInput) -> pa.Table:
+        """Rows of one input as a table of its columns, and what travels beside them."""
+        struct = rows.column(item.column).combine_chunks()
+        columns = dict(zip(item.schema.names, struct.flatten(), strict=True))
+        typed = {f.name: columns[f.name].cast(f.type) for f in item.schema}
+        beside = {n: rows.column(n).combine_chunks() for n in BESIDE if n in rows.column_names}
+        return pa.table({**typed, **beside}).replace_schema_metadata({TAG: item.tag.encode()})

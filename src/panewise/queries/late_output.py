@@ -1,0 +1,137 @@
+"""Late rows as an output: the rows, and for each the bound that was in force and by how much it missed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from panewise.core.ordinals import OrdinalKind, from_ordinals
+from panewise.progress.late import LatePolicy
+from panewise.progress.watermarks import FINISHED
+from panewise.queries.chunks import Chunk
+from panewise.queries.inputs import StreamInput
+
+LATE = "late"
+"""The column that says why: the stream, the row's position in it, the bound in force, and how far below the row is."""
+
+
+class LateOutput:
+    """Counts late rows, keeps them where the policy says so, and tells those who listen."""
+
+    def __init__(self, policy: LatePolicy, streams: Sequence[str]) -> None:
+        self.policy = policy
+        self.counts = dict.fromkeys(streams, 0)
+        self.kept: list[pa.Table] = []
+        """The rows as they came."""
+        self.reasons: list[pa.Table] = []
+        """For each of them why it is late."""
+        self.listeners: list[Callable[[pa.Table], object]] = []
+
+    def add(self, source: StreamInput, chunk: Chunk, late: npt.NDArray[np.bool_], watermark: int) -> None:
+        """Some rows of a batch were late; ``watermark`` is what the aggregate had been promised of all its inputs."""
+        self.counts[source.name] += int(np.count_nonzero(late))
+        if self.policy is LatePolicy.DROP and not self.listeners:
+            return
+        rows = chunk.filter(late)
+        reasons = self._reasons(source, rows, watermark)
+        if self.policy is not LatePolicy.DROP:
+            self.kept.append(rows.table)
+            self.reasons.append(reasons)
+        for listener in self.listeners:
+            listener(_joined(rows.table, reasons))
+
+    @property
+    def count(self) -> int:
+        """How many rows were late."""
+        return sum(self.counts.values())
+
+    def rows(self) -> pa.Table:
+        """The late rows as they came."""
+        return pa.concat_tables(self.kept, promote_options="default") if self.kept else pa.table({})
+
+    def reports(self) -> pa.Table:
+        """The late rows with the reason of each."""
+        return _joined(self.rows(), pa.concat_tables(self.reasons)) if self.kept else pa.table({})
+
+    def forget(self) -> None:
+        """What was kept is not kept any longer."""
+        self.kept, self.reasons = [], []
+
+    def _reasons(self, source: StreamInput, rows: Chunk, watermark: int) -> pa.Table:
+        count = rows.table.num_rows
+        bound, by = pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
+        if source.attribute is not None:
+            values = source.ordinals(rows.table, source.attribute)
+            # in a union another input may have been ahead while this one was idle
+            bounds = np.where(values < rows.bounds, rows.bounds, watermark)
+            kind = OrdinalKind.of(rows.table.schema.field(source.attribute).type)
+            ended = bounds == FINISHED
+            bound = from_ordinals(np.where(ended, 0, bounds), kind)
+            bound = pa.array(bound.to_pylist(), bound.type, mask=ended) if ended.any() else bound
+            by = pa.array(bounds - values, mask=ended)
+            by = by.cast(pa.duration("us")) if kind is OrdinalKind.TIMESTAMP else by
+        stream = pa.array([source.name] * count, pa.string())
+        return pa.table([stream, pa.array(rows.rows), bound, by], names=["stream", "row", "bound", "by"])
+
+    # -- saving
+
+    def snapshot(self) -> tuple[dict[str, int], dict[str, pa.Table]]:
+        """Counts, and what is kept."""
+        kept = {"late": self.rows(), "late_reasons": pa.concat_tables(self.reasons)} if self.kept else {}
+        return dict(self.counts), kept
+
+    def restore(self, counts: Mapping[str, int], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self.counts = dict(counts)
+        self.kept = [tables["late"]] if "late" in tables else []
+        self.reasons = [tables["late_reasons"]] if "late" in tables else []
+
+
+class ShowsLateRows:
+    """What every running query tells of its late rows."""
+
+    _late: LateOutput
+
+    def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
+        """Call a function with late rows as they come, under every policy.
+
+        The rows have one column more, ``late``: the stream, the row's position in it, the bound that was in force, and
+        by how much the row missed it.
+        """
+        self._late.listeners.append(listener)
+        return listener
+
+    @property
+    def late_rows(self) -> pa.Table:
+        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
+        return self._late.rows()
+
+    @property
+    def late_report(self) -> pa.Table:
+        """The late rows with a column ``late`` that says why each is late."""
+        return self._late.reports()
+
+    @property
+    def late_count(self) -> int:
+        """How many rows were late."""
+        return self._late.count
+
+    def take_late_rows(self) -> pa.Table:
+        """The late rows since the last call; they are not kept any longer."""
+        taken = self.late_rows
+        self._late.forget()
+        return taken
+
+
+def _joined(rows: pa.Table, reasons: pa.Table) -> pa.Table:
+    return rows.append_column(_free_name(rows.column_names), reasons.to_struct_array())
+
+
+def _free_name(taken: Sequence[str]) -> str:
+    name = LATE
+    while name in taken:
+        name = f"_{name}"
+    return name

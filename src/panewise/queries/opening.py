@@ -1,0 +1,48 @@
+"""The query class that runs a plan in process: chosen by what the plan is."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from panewise.core.errors import PlanError
+from panewise.plan.nodes import Node
+from panewise.planner.capabilities import check
+from panewise.planner.choices import Stats
+from panewise.planner.relational import is_relational
+from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs
+from panewise.progress.late import LatePolicy
+from panewise.queries.joined import JoinedQuery, PairRelationQuery
+from panewise.queries.query import EmbeddedQuery, Progress
+from panewise.queries.relations import RelationQuery
+
+RunningQuery: TypeAlias = EmbeddedQuery | JoinedQuery | PairRelationQuery | RelationQuery
+
+
+def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source", events: bool = False,
+              strategy: str = "auto", stats: Stats = None, emit: str = "final",
+              empty_windows: bool = False) -> RunningQuery:
+    """A running query of any plan the engine has.
+
+    ``strategy`` names the kernel of a window aggregate, or the style of a continuous relation (``upa``, ``negative``,
+    ``direct``).
+    """
+    check(plan, "embedded")
+    if has_stream_join(plan) and is_relation_of_pairs(plan):
+        return PairRelationQuery(plan, late=late, progress=progress, emit=emit,
+                                 style="upa" if strategy == "auto" else strategy)
+    if has_stream_join(plan):
+        return JoinedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats, emit=emit,
+                           empty_windows=empty_windows)
+    if not is_relational(plan):
+        return EmbeddedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats,
+                             emit=emit, empty_windows=empty_windows)
+    if empty_windows or events:
+        wanted = "empty_windows" if empty_windows else "events"
+        raise PlanError(f"{wanted} is for window aggregates: the windows of this query are relations, which neither "
+                        "open nor close; leave it out")
+    return RelationQuery(plan, late=late, progress=progress, emit=emit, style="upa" if strategy == "auto" else strategy)
+
+
+def ordering_columns(query: RunningQuery) -> dict[str, str | None]:
+    """The column that orders each input of a query and that promises about it name; None where arrival does."""
+    return {source.name: source.attribute for source in reversed(query.sources)}

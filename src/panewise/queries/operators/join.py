@@ -1,0 +1,159 @@
+"""A window join of streams between its inputs' operators and those above: rows and promises of a side in, pairs out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
+from panewise.core.scalar import Scalar, evaluate
+from panewise.kernels.joins.keys import common_type
+from panewise.kernels.joins.oa_join import OAJoin
+from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets, Pairing
+from panewise.kernels.joins.sides import JoinSide, JoinSpec
+from panewise.plan.nodes import BandJoin, TumblingJoin
+from panewise.planner.equi_keys import JoinCondition, KeyPair, join_condition
+from panewise.progress.late import LatePolicy, decide
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import NO_BOUND
+from panewise.queries.chunks import Chunk
+from panewise.queries.operators.base import Passing
+
+COMPUTED = "<key>."
+"""Before the number of a key that is more than a column."""
+
+
+def pairing_of(node: BandJoin | TumblingJoin) -> Pairing:
+    """The window predicate of a join node."""
+    if isinstance(node, TumblingJoin):
+        return Buckets(node.range)
+    return Band.of_ranges(node.left_range, node.right_range, node.bounds)
+
+
+class StreamJoin:
+    """One join of a running query; ``wanted`` are the output columns that something above reads."""
+
+    def __init__(self, node: BandJoin | TumblingJoin, left: pa.Schema, right: pa.Schema, wanted: Collection[str], *,
+                 late: LatePolicy = LatePolicy.DROP) -> None:
+        self.node, self.late = node, late
+        self.times = (node.left_time, node.right_time)
+        schemas = (left, right)
+        condition = join_condition(node.predicate, left.names, right.names)
+        types = {pair: _types(pair, schemas) for pair in condition.keys}
+        condition = condition.demoted([pair for pair, found in types.items() if common_type(*found) is None])
+        self._keys: tuple[list[Scalar], list[Scalar]] = ([], [])
+        sides = [self._side(number, schema, condition, [types[pair][number] for pair in condition.keys], wanted)
+                 for number, schema in enumerate(schemas)]
+        self.join = OAJoin(JoinSpec(sides[LEFT], sides[RIGHT], pairing_of(node), condition.residual))
+        self.kinds = tuple(OrdinalKind.of(schema.field(time).type, time)
+                           for schema, time in zip(schemas, self.times, strict=True))
+        self.late_rows: list[tuple[str, Ordinals]] = []
+        """Positions of rows that were late, by stream, until somebody takes them."""
+        self._put_out = 0
+
+    def _side(self, number: int, schema: pa.Schema, condition: JoinCondition, types: Sequence[pa.DataType],
+              wanted: Collection[str]) -> JoinSide:
+        residual = condition.residual.columns if condition.residual is not None else frozenset()
+        names: list[str] = []
+        fields = {field.name: field for field in schema
+                  if field.name in {*wanted, *residual, self.times[number]}}
+        for place, (pair, data_type) in enumerate(zip(condition.keys, types, strict=True)):
+            scalar = (pair.left, pair.right)[number]
+            self._keys[number].append(scalar)
+            name = scalar.column_name or f"{COMPUTED}{'lr'[number]}{place}"
+            names.append(name)
+            fields.setdefault(name, pa.field(name, data_type))
+        output = tuple(name for name in schema.names if name in wanted)
+        if number == LEFT and not any(name in wanted for name in (*schema.names, *self.node.right.columns)):
+            output = (self.times[LEFT],)  # rows are counted by a column
+        return JoinSide(pa.schema(list(fields.values())), self.times[number], tuple(names), output)
+
+    # -- rows and promises
+
+    def process(self, side: int, chunk: Chunk, *, guarded: bool) -> Chunk:
+        """Rows of one side; the pairs they make. Rows below the bound that was in force are left out and noted."""
+        time = self.times[side]
+        times = chunk.values if guarded and chunk.values is not None else to_ordinals(
+            chunk.table.column(time), time, first_row=int(chunk.rows[0]) if chunk.table.num_rows else 1)
+        if guarded:
+            late = times < chunk.bounds
+            if late.any():
+                self._note_late(side, chunk, times, late)
+                chunk, times = chunk.filter(~late), times[~late]
+        results = self.join.process(side, self._with_keys(side, chunk.table), times)
+        first = self._put_out + 1
+        self._put_out += results.num_rows
+        numbers = np.arange(first, first + results.num_rows)
+        # a result is not late: the join promises only what it keeps
+        return Chunk(results, chunk.stream, numbers, numbers, np.full(results.num_rows, NO_BOUND, np.int64))
+
+    def _with_keys(self, side: int, table: pa.Table) -> pa.Table:
+        spec = self.join.spec.sides[side]
+        computed = [(name, scalar) for name, scalar in zip(spec.keys, self._keys[side], strict=True)
+                    if scalar.column_name is None]
+        if computed:
+            columns = evaluate([scalar for _, scalar in computed], table)
+            for (name, _), column in zip(computed, columns, strict=True):
+                table = table.append_column(name, column)
+        table = table.select(spec.schema.names)
+        return table if table.schema.equals(spec.schema) else table.cast(spec.schema)
+
+    def _note_late(self, side: int, chunk: Chunk, times: Ordinals, late: np.ndarray[tuple[int], np.dtype[np.bool_]],
+                   ) -> None:
+        if self.late is LatePolicy.ERROR:
+            at = int(np.flatnonzero(late)[0])
+            one = np.zeros(1, np.int64)
+            decide(self.late, one, one, times[at : at + 1], chunk.bounds[at : at + 1], lambda bound: bound,
+                   stream=chunk.stream, attribute=self.times[side], kind=self.kinds[side],
+                   first_row=int(chunk.rows[at]))
+        self.late_rows.append((chunk.stream, chunk.rows[late]))
+
+    def advance(self, side: int, punctuation: Punctuation) -> list[Punctuation]:
+        """A promise about one side: what it says of pairs."""
+        return self.join.advance(side, punctuation)[1]
+
+    def mark(self) -> None:
+        """Remember this moment for ``rollback``."""
+        self.join.mark()
+        self._marked = self._put_out
+        self.late_rows.clear()
+
+    def rollback(self) -> None:
+        """Forget what came since ``mark``."""
+        self.join.rollback()
+        self._put_out = self._marked
+        self.late_rows.clear()
+
+    # -- saving
+
+    def snapshot(self) -> bytes:
+        """Everything needed to go on exactly here."""
+        return self.join.snapshot()
+
+    def restore(self, data: bytes) -> None:
+        """Become what ``snapshot`` saved."""
+        self.join.restore(data)
+        self._put_out = self.join.results
+
+
+class JoinInput(Passing):
+    """One side of a join on the way of a source's rows; ``guarded``: their bounds are on the join's time."""
+
+    def __init__(self, join: StreamJoin, side: int, *, guarded: bool) -> None:
+        self.join, self.side, self.guarded = join, side, guarded
+
+    def process(self, chunk: Chunk) -> Chunk:
+        """Pairs with what the other side has sent."""
+        return self.join.process(self.side, chunk, guarded=self.guarded)
+
+    def advance(self, punctuation: Punctuation) -> list[Punctuation]:
+        """Individual and joint promises."""
+        return self.join.advance(self.side, punctuation)
+
+
+def _types(pair: KeyPair, schemas: tuple[pa.Schema, pa.Schema]) -> tuple[pa.DataType, pa.DataType]:
+    left, right = (evaluate([scalar], schema.empty_table())[0].type
+                   for scalar, schema in zip((pair.left, pair.right), schemas, strict=True))
+    return left, right

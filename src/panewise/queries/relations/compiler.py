@@ -1,0 +1,380 @@
+"""From a plan to a tree of kernels; one short method per node kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from panewise.core.errors import PlanError, UnsupportedError
+from panewise.core.scalar import Scalar
+from panewise.kernels.relations.as_of import AsOfJoin
+from panewise.kernels.relations.count_window import CountedWindow
+from panewise.kernels.relations.delta import Uids
+from panewise.kernels.relations.difference import Difference
+from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
+from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
+from panewise.kernels.relations.group_aggregate import GroupAggregate
+from panewise.kernels.relations.join import WindowJoin
+from panewise.kernels.relations.lifetime import StopAfter
+from panewise.kernels.relations.operator import RelationOperator
+from panewise.kernels.relations.refresh import RefreshClock
+from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
+from panewise.kernels.relations.staying import STAYS, THEIRS, FirstToGo, NoteEnds, StayOn
+from panewise.kernels.relations.table_rows import TableRows
+from panewise.kernels.relations.time_window import TimeWindow
+from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
+from panewise.kernels.relations.waiting import SourceRows
+from panewise.plan import nodes as n
+from panewise.planner.forms import Form, is_append_only, is_internal, is_mixed, is_retroactive
+from panewise.planner.labels import Label, UpdatePattern, label
+from panewise.planner.refreshing import common_slide, eager, externalised, windows_move_in_steps
+from panewise.queries.relations.aggregates import grouped_by
+from panewise.queries.relations.ports import Ports
+from panewise.queries.relations.predicates import compared_columns, match_of
+from panewise.queries.relations.styles import Style, queue_for
+from panewise.queries.relations.tree import Stage
+from panewise.windows.base import Clock
+
+TIME = "<time>"
+"""The guard that is the source's own time column, whatever it is called on the way."""
+Guard = str | None
+"""The column whose bounds decide what is late, in a node's own names; None: nothing is."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What somebody above wants to know of the windows below."""
+
+    ticking: bool = False
+    """Every instant at which anything can change."""
+    clock: RefreshClock | None = None
+    """When windows refresh."""
+    every: bool = False
+    """Every change of a group, also to an equal value."""
+    ordered: bool = False
+    """Rows of one instant are counted one by one, so their ages must be exact."""
+    by_time: bool = False
+    """Rows of a stream that is never late still wait for a table."""
+
+
+MIXABLE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join)
+"""What may stand above internal and external windows at once."""
+
+
+class Compiler:
+    """Makes the stages of one plan; every occurrence of a node gets stages of its own."""
+
+    def __init__(self, ports: Ports, style: Style) -> None:
+        self.ports, self.style = ports, style
+        self.uids = Uids()
+        self._watch = Watch()
+
+    def root(self, plan: n.Node, form: Form) -> Stage:
+        """The whole plan."""
+        if form is Form.STREAM:
+            return self.stream(plan, None)
+        return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
+
+    @contextmanager
+    def _watching(self, watch: Watch) -> Iterator[None]:
+        before, self._watch = self._watch, watch
+        try:
+            yield
+        finally:
+            self._watch = before
+
+    # -- relations
+
+    def relation(self, node: n.Node) -> Stage:
+        """A node as a relation at every instant."""
+        if is_append_only(node):
+            return self.stream(node, TIME)
+        if is_internal(node):
+            return self._produced(node)
+        if is_mixed(node) and isinstance(node, MIXABLE):
+            below = self._staying(node)
+            return self._stage(node, StayOn(below.schema), below)
+        match node:
+            case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
+                return self.relation(node.input)
+            case n.RelationToStream(kind=n.RelationToStreamKind.WSTREAM):
+                return self._output_window(node)
+            case n.RelationToStream():
+                return self._to_stream(node)
+            case n.Lifetime():
+                return self._lifetime(node, self.relation(node.input))
+            case n.Filter():
+                return self._filter(node, self.relation(node.input))
+            case n.Project():
+                return self._project(node, self.relation(node.input))
+            case n.Qualify():
+                return self._qualify(node, self.relation(node.input))
+            case n.Union():
+                return self._union(node, [self.relation(part) for part in node.parts])
+            case n.Window():
+                return self._window(node)
+            case n.Join():
+                return self._join(node, self.relation(node.left), self.relation(node.right))
+            case n.SemiJoin() | n.AntiJoin():
+                return self._existence(node, self.relation(node.left), self.relation(node.right))
+            case n.BagDifference():
+                return self._difference(node, self.relation(node.left), self.relation(node.right))
+            case n.GroupAggregate():
+                return self._aggregate(node, self.relation(node.input))
+            case n.TableJoin():
+                return self._table_join(node, self.relation(node.input))
+            case n.Distinct():
+                return self._distinct(node, self.relation(node.input))
+        raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
+
+    def _filter(self, node: n.Filter, below: Stage) -> Stage:
+        return self._stage(node, FilterRows(below.schema, node.predicate), below)
+
+    def _project(self, node: n.Project, below: Stage) -> Stage:
+        operator = ProjectRows(below.schema, node.columns, [item.scalar for item in node.items])
+        return self._stage(node, operator, below)
+
+    def _qualify(self, node: n.Qualify, below: Stage) -> Stage:
+        names = [f"{node.alias}.{name}" for name in below.schema.names]
+        return self._stage(node, RenameRows(below.schema, names), below)
+
+    def _union(self, node: n.Union, parts: list[Stage]) -> Stage:
+        return self._stage(node, UnionRows([part.schema for part in parts]), *parts)
+
+    def _window(self, node: n.Window) -> Stage:
+        clause = node.clause
+        if clause.spec.clock is not Clock.TIME:
+            with self._watching(Watch(ordered=True)):
+                below = self.stream(node.input, TIME)
+            return self._stage(node, self._windowed(clause, below), below)
+        with self._watching(Watch()):
+            below = self.stream(node.input, clause.attribute)
+        return self._stage(node, self._windowed(clause, below), below)
+
+    def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
+        if clause.spec.clock is not Clock.TIME:
+            return CountedWindow(below.schema, clause.spec, self.uids, partition=clause.partition,
+                                 predicate=clause.predicate, ticking=self._watch.ticking)
+        return TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
+                          negative=self.style is Style.NEGATIVE, ticking=self._watch.ticking, clock=self._watch.clock)
+
+    def _join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
+        operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
+                              left_in_order=self.in_order(left), right_in_order=self.in_order(right),
+                              catalogued=self.has_ends(left) or self.has_ends(right))
+        return self._stage(node, operator, left, right)
+
+    def _distinct(self, node: n.Distinct, below: Stage) -> Stage:
+        if self.seen(node).pattern is UpdatePattern.STR or self.has_ends(below):
+            counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
+            return self._stage(node, counted, below)
+        return self._stage(node, DistinctByEnd(below.schema, self.uids), below)
+
+    def _existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
+        match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
+        if match.residual is not None:
+            pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
+            return self._stage(node, pairs, left, right)
+        by_key = Existence(left.schema, match, self.uids, queue_for(right.label, self.style), wanted=wanted)
+        return self._stage(node, by_key, left, right)
+
+    def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
+        operator = Difference(left.schema, right.schema, self.uids, queue_for(right.label, self.style))
+        return self._stage(node, operator, left, right)
+
+    def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
+        grouped = grouped_by(node, below.schema)
+        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self._watch.every)
+        return self._stage(node, operator, below)
+
+    def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
+        sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
+        return self._stage(node, StopAfter(below.schema, node.amount, sources), below)
+
+    # -- internal windows beside external ones
+
+    def _staying(self, node: n.Node) -> Stage:
+        """A node as if all its windows were external, with a hidden column for the ends of the external rows."""
+        match node:
+            case n.Filter() if is_mixed(node):
+                below = self._staying(node.input)
+                return self._stage(node, FilterRows(below.schema, node.predicate), below)
+            case n.Project() if is_mixed(node):
+                below = self._staying(node.input)
+                scalars = [*(item.scalar for item in node.items), Scalar.column(STAYS)]
+                return self._stage(node, ProjectRows(below.schema, [*node.columns, STAYS], scalars), below)
+            case n.Qualify() if is_mixed(node):
+                below = self._staying(node.input)
+                names = [*(f"{node.alias}.{name}" for name in below.schema.names[:-1]), STAYS]
+                return self._stage(node, RenameRows(below.schema, names), below)
+            case n.Union() if is_mixed(node):
+                parts = [self._staying(part) for part in node.parts]
+                return self._stage(node, UnionRows([part.schema for part in parts]), *parts)
+            case n.Join() if is_mixed(node):
+                left, right = self._staying(node.left), self._staying(node.right)
+                theirs = RenameRows(right.schema, [*right.schema.names[:-1], THEIRS])
+                pairs = self._join(node, left, Stage(theirs, (right,), right.label, "hidden"))
+                return Stage(FirstToGo(pairs.schema), (pairs,), pairs.label, "hidden")
+        internal = is_internal(node)
+        below = self.relation(externalised(node))
+        return self._stage(node, NoteEnds(below.schema, internal=internal), below)
+
+    # -- tables
+
+    def _table_join(self, node: n.TableJoin, rows: Stage) -> Stage:
+        """Rows with the table as it is, or as it was before each row's own instant."""
+        retroactive = is_retroactive(node)
+        with self._watching(Watch(ticking=self._watch.ticking and retroactive)):
+            table = self._table(node.table, [] if retroactive else compared_columns(node))
+        match = match_of(node.predicate, rows.schema, table.schema)
+        if not retroactive:
+            return self._stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
+        join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
+                          catalogued=True)
+        return self._stage(node, join, rows, table)
+
+    def _table(self, node: n.Node, fresh: list[str]) -> Stage:
+        match node:
+            case n.Filter():
+                return self._filter(node, self._table(node.input, fresh))
+            case n.Project():
+                return self._project(node, self._table(node.input, fresh))
+            case n.Qualify():
+                return self._qualify(node, self._table(node.input, fresh))
+            case n.Table() | n.Source():
+                schema = pa.schema(list(node.schema.columns.items()))
+                rows = TableRows(node.name, schema, self.uids, time=node.schema.time, fresh=fresh,
+                                 ticking=self._watch.ticking)
+                self.ports.of(node, node.schema.time).leaves.append(rows)
+                return self._stage(node, rows)
+        raise UnsupportedError(f"{type(node).__name__} in place of a table is not yet run by the embedded engine; "
+                               "use engine='oracle'")
+
+    # -- relations as streams
+
+    def _produced(self, node: n.Node) -> Stage:
+        """Every result once; where windows move in steps, an aggregate produces a value at every step."""
+        inside = externalised(node)
+        ticking = self._watch.ticking
+        if any(isinstance(below, n.GroupAggregate) for below in node.walk()):
+            clock = RefreshClock()
+            if windows_move_in_steps(inside):
+                with self._watching(Watch(clock=clock, every=True)):
+                    below = self.relation(inside)
+                queue = queue_for(below.label, self.style)
+                return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
+            with self._watching(Watch(every=True)):
+                below = self.relation(inside)
+        else:
+            with self._watching(Watch()):
+                below = self.relation(inside)
+        return self._stage(node, Produced(below.schema, self.uids, ticking=ticking), below)
+
+    def _output_window(self, node: n.RelationToStream) -> Stage:
+        made = self._produced(node.input)
+        if node.output_window is None:
+            return made
+        clause = replace(node.output_window, attribute="", partition=())  # by the instant at which a row is produced
+        return self._stage(node, self._windowed(clause, made), made)
+
+    def _to_stream(self, node: n.RelationToStream) -> Stage:
+        """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
+        kinds, ticking, every = n.RelationToStreamKind, self._watch.ticking, self._watch.ordered
+        if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
+            spec = common_slide(node.input)
+            with self._watching(Watch(every=every)):
+                below = self.relation(eager(node.input))
+            queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
+            operator: RelationOperator = RestoredSnapshots(below.schema, self.uids, queues, spec, ticking=ticking) \
+                if node.kind is kinds.RSTREAM else \
+                ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
+            return self._stage(node, operator, below)
+        if node.kind is kinds.RSTREAM:
+            clock = RefreshClock() if windows_move_in_steps(node.input) else None
+            with self._watching(Watch(clock=clock, ticking=clock is None, every=every)):
+                below = self.relation(node.input)
+            queue = queue_for(below.label, self.style)
+            return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
+        with self._watching(Watch(every=every)):
+            below = self.relation(node.input)
+        sign = 1 if node.kind is kinds.ISTREAM else -1
+        operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
+                                   ticking=ticking)
+        return self._stage(node, operator, below)
+
+    # -- streams
+
+    def stream(self, node: n.Node, guard: Guard) -> Stage:
+        """A node as an append-only stream: each row from its own instant on, for ever."""
+        match node:
+            case n.Source():
+                return self._source(node, guard)
+            case n.Filter():
+                return self._filter(node, self.stream(node.input, guard))
+            case n.Project():
+                below = next((i.scalar.column_name for i in node.items if i.name == guard), TIME)
+                return self._project(node, self.stream(node.input, guard and below))
+            case n.Qualify():
+                return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
+            case n.Union():
+                return self._union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
+            case n.WindowAggregate():
+                return self._window_aggregate(node)
+            case n.Lifetime():
+                return self._lifetime(node, self.stream(node.input, guard))
+            case n.TableJoin() if is_append_only(node):
+                with self._watching(replace(self._watch, by_time=True)):
+                    return self._table_join(node, self.stream(node.input, guard))
+            case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
+                return self._to_stream(node)
+        return self._produced(node)
+
+    @staticmethod
+    def _guard_of_part(node: n.Union, part: n.Node, guard: Guard) -> Guard:
+        if guard is None or guard not in node.columns:
+            return guard
+        return part.columns[node.columns.index(guard)]
+
+    def _source(self, node: n.Source, guard: Guard) -> Stage:
+        time = node.schema.time
+        by_arrival = guard is None and not self._watch.by_time
+        return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
+
+    def _window_aggregate(self, node: n.WindowAggregate) -> Stage:
+        inner = self.ports.aggregate(node)
+        inner.leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
+        return self._stage(node, inner.leaf)
+
+    def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
+        if not node.schema.columns:
+            raise PlanError(f"the columns of {node.name!r} must be known: give the query a schema")
+        port = self.ports.of(node, guard)
+        operator = SourceRows(pa.schema(list(node.schema.columns.items())), self.uids, by_arrival=by_arrival,
+                              ticking=self._watch.ticking)
+        port.leaves.append(operator)
+        return self._stage(node, operator)
+
+    # -- what stages share
+
+    def _stage(self, node: n.Node, operator: RelationOperator, *inputs: Stage) -> Stage:
+        return Stage(operator, inputs, self.seen(node, inputs), type(node).__name__)
+
+    def seen(self, node: n.Node, inputs: tuple[Stage, ...] = ()) -> Label:
+        """The label of an edge as the kernels see it: in time, and strict throughout where negatives are sent."""
+        found = label(node).output.downgrade()
+        if self.style is Style.NEGATIVE and found.pattern is not UpdatePattern.MON:
+            return replace(found, pattern=UpdatePattern.STR, lifetime=None)
+        return found
+
+    @staticmethod
+    def in_order(stage: Stage) -> bool:
+        """Rows leave in the order they came."""
+        return stage.label.pattern in {UpdatePattern.MON, UpdatePattern.WKS}
+
+    @staticmethod
+    def has_ends(stage: Stage) -> bool:
+        """Rows may leave before they said."""
+        return stage.label.pattern is UpdatePattern.STR

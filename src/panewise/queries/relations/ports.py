@@ -1,0 +1,146 @@
+"""Where streams enter a relational plan: one port per stream and guarding column, with its own bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import PlanError, SchemaError
+from panewise.core.ordinals import OrdinalKind, Ordinals
+from panewise.core.schema import SourceSchema
+from panewise.kernels.relations.delta import Mask
+from panewise.kernels.relations.table_rows import TableRows
+from panewise.kernels.relations.waiting import SourceRows
+from panewise.plan.nodes import Named, Source, WindowAggregate
+from panewise.progress.late import LatePolicy
+from panewise.progress.policy import parse_progress
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED
+from panewise.queries.chunks import Chunk
+from panewise.queries.inputs import RowsIn, StreamInput
+from panewise.queries.relations.inner import InnerAggregate
+
+BEFORE_EVERYTHING = -(2**62)
+"""When rows of a table without a time column were inserted."""
+
+
+@dataclass
+class Port:
+    """A stream as some leaves of the plan see it: the column whose bounds make a row late, and those leaves."""
+
+    name: str
+    schema: SourceSchema
+    guard: str | None
+    """None without a time column: a table is then complete when its input has ended, a stream ordered by arrival."""
+    source: StreamInput
+    by_place: bool = False
+    """Rows are dated by their place among all that arrived."""
+    leaves: list[SourceRows] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """What the combined progress calls it."""
+        return f"{self.name}.{self.guard}"
+
+    def bound(self, place: int) -> int:
+        """No row below it will come."""
+        if self.source.finished:
+            return FINISHED
+        return place if self.by_place else self.source.bounds.linear
+
+    def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
+        """Rows with the bounds in force, and what the progress policy promises after them."""
+        return self.source.take(table, arrived)
+
+    def late(self, chunk: Chunk, reached: int) -> Mask:
+        """Which rows are below a bound that was in force, or below what all inputs together have passed."""
+        if chunk.values is None:
+            return np.zeros(chunk.table.num_rows, np.bool_)
+        return (chunk.values < chunk.bounds) | (chunk.values < reached)
+
+    def arrive(self, chunk: Chunk, place: int, signs: Ordinals | None = None) -> None:
+        """Rows that are not late, to the leaves; ``place`` is that of the first, ``signs`` say which delete."""
+        if not chunk.table.num_rows:
+            return
+        table = self._complete(chunk.table)
+        times = np.arange(place, place + table.num_rows) if self.by_place else self._times(table)
+        due = chunk.values if chunk.values is not None else times
+        for leaf in self.leaves:
+            if isinstance(leaf, TableRows) and signs is not None:
+                leaf.change(table.select(leaf.schema.names), due, times, chunk.arrivals, signs)
+                continue
+            leaf.arrive(table.select(leaf.schema.names), due, times, chunk.arrivals)
+
+    def _times(self, table: pa.Table) -> Ordinals:
+        time = self.schema.time
+        if time is None:
+            return np.full(table.num_rows, BEFORE_EVERYTHING, np.int64)
+        return self.source.ordinals(table, time)
+
+    def _complete(self, table: pa.Table) -> pa.Table:
+        """All declared columns; those that were not given are null."""
+        columns = self.schema.columns
+        if table.column_names == list(columns):
+            return table.combine_chunks()
+        given = set(table.column_names)
+        return pa.table([table.column(n) if n in given else pa.nulls(table.num_rows, t)
+                         for n, t in columns.items()], names=list(columns)).combine_chunks()
+
+
+class Ports:
+    """All ports of a query."""
+
+    def __init__(self, progress: str | Mapping[str, str], late: LatePolicy = LatePolicy.DROP) -> None:
+        self._progress, self._late = progress, late
+        self._ports: dict[tuple[str, str | None], Port] = {}
+        self.inner: list[InnerAggregate] = []
+        """Window aggregates whose results the plan reads as streams."""
+
+    def __iter__(self) -> Any:
+        return iter(self._ports.values())
+
+    def of(self, node: Named, guard: str | None) -> Port:
+        """The port of a stream with this guard; made when it is first asked for."""
+        at = (node.name, guard)
+        if at not in self._ports:
+            self._ports[at] = Port(node.name, node.schema, guard, self._input(node, guard),
+                                   by_place=guard is None and isinstance(node, Source))
+        return self._ports[at]
+
+    def named(self, stream: str) -> list[Port]:
+        """The ports that rows of a stream go to."""
+        found = [port for (name, _), port in self._ports.items() if name == stream]
+        if stream not in self.streams:
+            raise PlanError(f"the query does not read a stream {stream!r}; it reads {', '.join(self.streams)}")
+        return found
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The names of all inputs."""
+        inside = [name for inner in self.inner for name in inner.query.streams]
+        return tuple(dict.fromkeys([*(name for name, _ in self._ports), *inside]))
+
+    def aggregate(self, node: WindowAggregate) -> InnerAggregate:
+        """A window aggregate inside the plan."""
+        self.inner.append(InnerAggregate(node, len(self.inner), late=self._late, progress=self._progress))
+        return self.inner[-1]
+
+    def _input(self, node: Named, guard: str | None) -> StreamInput:
+        policy = self._progress if isinstance(self._progress, str) else self._progress.get(node.name, "source")
+        schema = node.schema
+        if guard is not None and guard not in schema.columns:
+            raise SchemaError(f"stream {node.name!r} has no column {guard!r} to order it; "
+                              f"there are {', '.join(schema.columns)}")
+        if guard is None:
+            return StreamInput(node.name, schema, None, [], parse_progress("source", OrdinalKind.INTEGER))
+        generator = parse_progress(policy, schema.ordinal_kind(guard), dict(schema.columns))
+        needed = [guard, *([schema.time] if schema.time else [])]
+        return StreamInput(node.name, schema, guard, needed, generator)
+
+    def checked(self, stream: str, item: RowsIn) -> pa.Table:
+        """Rows as a table of the declared columns."""
+        return self.named(stream)[0].source.checked(item)

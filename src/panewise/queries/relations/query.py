@@ -1,0 +1,317 @@
+"""A running relational query: rows and punctuation in, what happened at every complete instant out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.errors import LateRowError, PlanError
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.delta import integers
+from panewise.kernels.state_file import decode_state, encode_state
+from panewise.plan.nodes import Node, Table
+from panewise.planner.capabilities import check
+from panewise.planner.forms import CHANGE, Form, form_of, time_kind
+from panewise.progress.late import LatePolicy
+from panewise.progress.meld import Meld
+from panewise.progress.punctuation import END, Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.clockwork import Clockwork
+from panewise.queries.events import WindowEvent
+from panewise.queries.foreign import refuse_foreign
+from panewise.queries.inputs import RowsIn, StreamInput
+from panewise.queries.late_output import LateOutput, ShowsLateRows
+from panewise.queries.relations import tree
+from panewise.queries.relations.compiler import Compiler
+from panewise.queries.relations.ports import Port, Ports
+from panewise.queries.relations.results import result_form
+from panewise.queries.relations.styles import Style
+from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
+
+KIND = "embedded-relation"
+VERSION = 1
+STEP_ROWS = 1 << 15
+"""Longer steps are cut: rows that never live together should not meet."""
+
+
+class RelationQuery(ShowsLateRows):
+    """One plan over windows that are relations at every instant, on the embedded engine.
+
+    Results leave when the instants they happen at are complete: below the bound all inputs have promised. They do not
+    depend on how rows are cut into batches, nor on their order as far as punctuation allows.
+
+    ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
+    ``direct`` by looking through lists.
+    """
+
+    def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
+                 style: str | Style = Style.UPA, emit: str = "final") -> None:
+        check(plan, "embedded")
+        if emit.strip().lower() != "final":
+            raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
+                            "when its instant is complete")
+        self.plan, self.late, self.style = plan, LatePolicy.parse(late), Style.parse(style)
+        self._ports = Ports(progress, self.late)
+        self._form = form_of(plan)
+        self._kind = time_kind(plan)
+        compiler = Compiler(self._ports, self.style)
+        self._root = compiler.root(plan, self._form)
+        self._uids = compiler.uids
+        self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)
+        if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self.streams))):
+            raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
+                            f"it reads {', '.join(self.streams)}")
+        self._late = LateOutput(self.late, self.streams)
+        self._clocks = Clockwork([port.source for port in self._ports], self._kind)
+        self._meld = Meld([*(port.key for port in self._ports), *(inner.key for inner in self._ports.inner)])
+        tables = {node.name for node in plan.walk() if isinstance(node, Table)}
+        self._tables = [port for port in self._ports if port.name in tables]
+        self._arrived, self._place = 0, 0
+        self._reached = NO_BOUND
+
+    # -- in and out
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The names of the streams and tables the query reads."""
+        return self._ports.streams
+
+    @property
+    def sources(self) -> list[StreamInput]:
+        """The streams and tables at the border, once for each column that orders them."""
+        return [*(port.source for port in self._ports),
+                *(source for inner in self._ports.inner for source in inner.query.sources)]
+
+    def push(self, stream: str, item: RowsIn | Punctuation) -> pa.Table:
+        """Take in rows or a punctuation of one stream; what happened at the instants it completes."""
+        ports = self._ports.named(stream)
+        if isinstance(item, Punctuation):
+            self._place += not item.covers_everything
+            for port in ports:
+                if self._clocks:
+                    self._clocks.sign_of_life(port.source, item)
+                self._promise(port, item)
+            self._push_inside(stream, item)
+            return self._advance()
+        if not ports:
+            rows = item.num_rows if isinstance(item, pa.RecordBatch | pa.Table) else len(item)
+            self._push_inside(stream, item)
+            self._arrived, self._place = self._arrived + rows, self._place + rows
+            return self._advance()
+        table = self._ports.checked(stream, item)
+        if not table.num_rows:
+            return self.nothing()
+        signs = self._signs(ports, item)
+        saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
+        try:
+            taken = [(port, *port.take(table, self._arrived)) for port in ports]
+            late = [port.late(chunk, self._reached) & self._guarded for port, chunk, _ in taken]
+            self._refuse_late(taken, late)
+        except Exception:
+            for port, state, _ in saved:
+                port.source.generator.restore(state)
+            raise
+        self._arrived += table.num_rows
+        for (port, chunk, promises), mask, (_, _, idle) in zip(taken, late, saved, strict=True):
+            port.source.rows += table.num_rows
+            late_or_not = slice(None) if not mask.any() else ~mask
+            port.arrive(chunk.filter(~mask) if mask.any() else chunk, self._place,
+                        None if signs is None else signs[late_or_not])
+            if idle:
+                self._meld.set_idle(port.key, idle=False)
+            for promise in promises:
+                self._promise(port, promise)
+        self._place += table.num_rows
+        missed = np.logical_or.reduce(late)
+        if missed.any():
+            self._late.add(ports[0].source, taken[0][1], missed, self._reached)
+        return self._advance()
+
+    def _signs(self, ports: list[Port], item: RowsIn) -> Ordinals | None:
+        """Which rows of a table are deletions: those with ``change`` -1, a column the table does not declare."""
+        if not any(port in self._tables for port in ports) or CHANGE in ports[0].schema.columns:
+            return None
+        if isinstance(item, pa.RecordBatch | pa.Table):
+            if CHANGE not in item.schema.names:
+                return None
+            return np.array(item.column(CHANGE).to_pylist(), np.int64)
+        return np.array([row.get(CHANGE, 1) for row in item], np.int64)
+
+    @property
+    def _guarded(self) -> bool:
+        """Rows of a plan that is nothing but a stream are never too late."""
+        return self._form is not Form.STREAM
+
+    def _refuse_late(self, taken: list[Any], late: list[Any]) -> None:
+        if self.late is not LatePolicy.ERROR:
+            return
+        for (_, chunk, _), mask in zip(taken, late, strict=True):
+            if mask.any():
+                at = int(np.flatnonzero(mask)[0])
+                bound = max(int(chunk.bounds[at]), self._reached)
+                value = self._kind.text(int(chunk.values[at]))
+                raise LateRowError(f"stream {chunk.stream!r}, row {int(chunk.rows[at])}: {value} is below the bound "
+                                   f"{self._kind.text(bound)} that was promised before; choose "
+                                   "another late policy to go on")
+
+    def finish(self, stream: str | None = None) -> pa.Table:
+        """One input has ended, or all have: what no other input can change any more is told."""
+        names = self.streams if stream is None else (stream,)
+        parts = [self.push(name, END) for name in names if not self._ended(name)]
+        return pa.concat_tables(parts) if parts else self.nothing()
+
+    def tick(self, now: int) -> pa.Table:
+        """The wall clock shows ``now`` (microseconds since the epoch): what policies that look at it complete."""
+        for source, bound, fell_silent in self._clocks.tick(now):
+            for port in self._ports.named(source.name):
+                if port.source is not source:
+                    continue
+                if bound != NO_BOUND and source.attribute is not None:
+                    self._promise(port, Punctuation.below(source.attribute, bound))
+                if fell_silent:
+                    self._meld.set_idle(port.key)
+        for inner in self._ports.inner:
+            inner.tick(now, self._place)
+        return self._advance()
+
+    def _ended(self, stream: str) -> bool:
+        inside = [inner.query._stream(stream) for inner in self._ports.inner if stream in inner.query.streams]
+        return all(source.finished for source in [*(p.source for p in self._ports.named(stream)), *inside])
+
+    def _push_inside(self, stream: str, item: RowsIn | Punctuation) -> None:
+        for inner in self._ports.inner:
+            if stream in inner.query.streams:
+                inner.push(stream, item, self._place)
+
+    def _promise(self, port: Port, promise: Punctuation) -> None:
+        if port.source.promise(promise):
+            self._meld.advance(port.key, port.bound(self._place))
+
+    # -- steps
+
+    def _advance(self) -> pa.Table:
+        for port in self._ports:
+            if port.by_place and not port.source.finished:
+                self._meld.advance(port.key, self._place)
+        for inner in self._ports.inner:
+            self._meld.advance(inner.key, inner.bound)
+        if not self._guarded and not self._tables:
+            return self._results.step(self._root.step(FINISHED), FINISHED)
+        bound = self._meld.bound if self._guarded else min(port.bound(self._place) for port in self._tables)
+        parts = []
+        if bound > self._reached:
+            parts = [self._step(upto) for upto in (*self._cuts(bound), bound)]
+        parts = [part for part in parts if part.num_rows]
+        return pa.concat_tables(parts) if parts else self.nothing()
+
+    def _step(self, upto: int) -> pa.Table:
+        self._reached = upto
+        return self._results.step(self._root.step(upto), upto)
+
+    def _cuts(self, bound: int) -> list[int]:
+        """Where a step of many rows is cut: nothing depends on it but time and memory."""
+        due = np.concatenate([integers(), *(leaf.waiting.due_below(bound) for port in self._ports
+                                            for leaf in port.leaves)])
+        if len(due) <= STEP_ROWS:
+            return []
+        due.sort()
+        return [int(cut) for cut in np.unique(due[STEP_ROWS::STEP_ROWS]) if self._reached < cut < bound]
+
+    # -- other outputs
+
+    def on_window(self, listener: Callable[[WindowEvent], object]) -> Callable[[WindowEvent], object]:
+        """Windows of a relation neither open nor close: they move."""
+        raise PlanError("the windows of this query are relations, which change at every instant: nothing opens or "
+                        "closes; its results say what comes and goes")
+
+    @property
+    def late_rows(self) -> pa.Table:
+        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
+        parts = [self._late.rows(), *(inner.query.late_rows for inner in self._ports.inner)]
+        return pa.concat_tables([part for part in parts if part.num_rows], promote_options="default") \
+            if any(part.num_rows for part in parts) else parts[0]
+
+    @property
+    def late_count(self) -> int:
+        """How many rows were late."""
+        return self._late.count + sum(inner.query.late_count for inner in self._ports.inner)
+
+    def take_late_rows(self) -> pa.Table:
+        """The late rows since the last call; they are not kept any longer."""
+        taken = super().take_late_rows()
+        for inner in self._ports.inner:
+            inner.query.take_late_rows()
+        return taken
+
+    @property
+    def clock_step(self) -> int | None:
+        """How often ``tick`` wants to be called, in microseconds; None when no policy looks at the wall clock."""
+        return self._clocks.step if self._clocks else None
+
+    def nothing(self) -> pa.Table:
+        """No results, with their columns."""
+        return self._results.schema.empty_table()
+
+    def status(self, windows: int = WINDOWS_LISTED) -> QueryStatus:
+        """Rows, late rows, watermarks, and how much every operator keeps."""
+        del windows
+        operators: list[dict[str, Any]] = [stage.counters() for stage in self._root.walk()]
+        operators += [inner.counters() for inner in self._ports.inner]
+        counters: list[dict[str, Any]] = [*operators, self._results.counters()]
+        streams = {}
+        for name in self.streams:
+            ports = self._ports.named(name)
+            source = ports[0].source if ports else next(
+                inner.query._stream(name) for inner in self._ports.inner if name in inner.query.streams)
+            streams[name] = {"rows": source.rows, "late": self._late.counts[name], "finished": source.finished,
+                             "idle": source.generator.idle, "groups_ahead": 0,
+                             "watermark": bound_text(FINISHED if source.finished else source.bounds.linear, self._kind),
+                             "progress": source.generator.describe()}
+        return QueryStatus(
+            rows=self._arrived, late=self.late_count, watermark=bound_text(self._reached, self._kind),
+            open_windows=0, window_groups=0, partials=sum(int(c.get("rows", 0)) for c in counters),
+            buffered=sum(int(c.get("waiting", 0)) for c in counters),
+            state_bytes=sum(int(c.get("bytes", 0)) for c in counters), streams=streams, windows=[],
+            operators=operators)
+
+    # -- saving
+
+    @property
+    def fingerprint(self) -> str:
+        """What a checkpoint must have been made with to be used here: this plan, run in this style."""
+        return hashlib.sha256(f"{self.plan!r} {self.style.value}".encode()).hexdigest()[:16]
+
+    def snapshot(self, extra: Mapping[str, Any] | None = None) -> bytes:
+        """Everything needed to go on exactly here; ``extra`` is any JSON data to find again beside it."""
+        late_count, tables = self._late.snapshot()
+        operators, kept = tree.snapshot(self._root)
+        results, shown = self._results.snapshot()
+        tables |= {f"inner {i}": inner.snapshot() for i, inner in enumerate(self._ports.inner)}
+        tables |= kept | {f"results:{name}": table for name, table in shown.items()}
+        header = {"query": self.fingerprint, "late": self.late.value, "arrived": self._arrived,
+                  "place": self._place, "late_count": late_count,
+                  "inputs": {p.key: p.source.snapshot() for p in self._ports},
+                  "meld": self._meld.snapshot(), "reached": self._reached, "uid": self._uids.next,
+                  "operators": operators, "results": results, "extra": dict(extra or {})}
+        return encode_state(KIND, VERSION, header, tables)
+
+    def restore(self, data: bytes) -> dict[str, Any]:
+        """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
+        header, tables = decode_state(data, KIND, VERSION)
+        refuse_foreign(header, self.fingerprint, self.late)
+        for port in self._ports:
+            port.source.restore(header["inputs"][port.key])
+        for i, inner in enumerate(self._ports.inner):
+            inner.restore(tables[f"inner {i}"])
+        self._meld.restore(header["meld"])
+        self._arrived, self._place, self._reached = header["arrived"], header["place"], header["reached"]
+        self._uids.next = header["uid"]
+        tree.restore(self._root, header["operators"], tables)
+        shown = {n.removeprefix("results:"): t for n, t in tables.items() if n.startswith("results:")}
+        self._results.restore(header["results"], shown)
+        self._late.restore(header["late_count"], tables)
+        return dict(header["extra"])

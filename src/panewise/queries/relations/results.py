@@ -1,0 +1,157 @@
+"""Results as a user sees them, by the form of the plan."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
+from panewise.kernels.relations.changes import NetChanges
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives
+from panewise.kernels.relations.operator import Saved
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.queues import Unqueued
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
+from panewise.planner.labels import Label
+from panewise.queries.relations.styles import Style, queue_for
+
+
+class ResultForm(ABC):
+    """Turns the deltas of the plan's root into rows."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        self.rows, self.kind = schema, kind
+        self.schema = schema
+
+    @abstractmethod
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """The results of one step."""
+
+    def snapshot(self) -> Saved:
+        """What must be known to go on."""
+        return {}, {}
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        del header, tables
+
+    def counters(self) -> dict[str, int]:
+        """What is kept for the results alone."""
+        return {}
+
+    def instants(self, at: Ordinals) -> pa.Array:
+        """Instants as the plan's time; one that never comes is null."""
+        never = at == FOREVER
+        column = from_ordinals(np.where(never, 0, at), self.kind)
+        return pc.if_else(pa.array(never), pa.scalar(None, column.type), column) if never.any() else column
+
+
+class StreamForm(ResultForm):
+    """Rows and nothing else."""
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """As they come."""
+        return delta.lives.table
+
+
+class EventsForm(ResultForm):
+    """Rows dated by their instant."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By instant."""
+        lives = delta.lives.by_birth()
+        return lives.table.append_column(VALID_FROM, self.instants(lives.born))
+
+
+class LivesForm(ResultForm):
+    """Every result once, when it is born, with the instant at which it will leave."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(EXPIRES_AT, kind.arrow))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By birth."""
+        assert not len(delta.ends), "a plan whose ends are known beforehand sent an end"
+        lives = delta.lives
+        if (lives.born[1:] < lives.born[:-1]).any():
+            lives = lives.take(np.argsort(lives.born, kind="stable"))
+        dated = lives.table.append_column(VALID_FROM, self.instants(lives.born))
+        return dated.append_column(EXPIRES_AT, self.instants(lives.expires))
+
+
+class EndedLivesForm(LivesForm):
+    """The same where no row says when it will leave (negative tuples): every result once, when it has left."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self._rows = AliveRows(schema, Unqueued())
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """Rows that left; at the end of all input also those that stay."""
+        left = self._rows.leave(delta, upto)
+        gone = self._rows.arena.lives(left.slots)
+        brief = delta.lives.expires < upto
+        self._rows.enter(delta.lives.filter(~brief), upto)
+        told = [Lives(gone.table, gone.uid, gone.born, left.at, gone.age), delta.lives.filter(brief)]
+        if upto == FOREVER:
+            told.append(self._rows.arena.lives(self._rows.alive()))
+        self._rows.forget()
+        return super().step(Delta(Lives.concat(told)), upto)
+
+    def snapshot(self) -> Saved:
+        """The rows that are there."""
+        return {"reached": self._rows.reached}, self._rows.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._rows.load(tables, header["reached"])
+
+    def counters(self) -> dict[str, int]:
+        """The rows that are there."""
+        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
+
+
+class ChangesForm(ResultForm):
+    """Every change of the bag of rows, copies that leave first."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(CHANGE, pa.int64()))
+        self._net = NetChanges(schema, queue_for(label, style))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By instant."""
+        changes = self._net.step(delta, upto)
+        dated = changes.table.append_column(VALID_FROM, self.instants(changes.at))
+        return dated.append_column(CHANGE, pa.array(changes.sign))
+
+    def snapshot(self) -> Saved:
+        """The rows that are there."""
+        return self._net.snapshot()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._net.restore(header, tables)
+
+    def counters(self) -> dict[str, int]:
+        """The rows that are there."""
+        return self._net.counters()
+
+
+def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> ResultForm:
+    """How results of a plan are shown."""
+    if form is Form.CHANGES:
+        return ChangesForm(schema, kind, label, style)
+    if form is Form.LIVES:
+        return EndedLivesForm(schema, kind) if style is Style.NEGATIVE else LivesForm(schema, kind)
+    return EventsForm(schema, kind) if form is Form.EVENTS else StreamForm(schema, kind)

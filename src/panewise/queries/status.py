@@ -1,0 +1,151 @@
+"""The state of a running query, for a person and for a program: open windows, what they wait for, late rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from html import escape
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.time import format_duration, format_timestamp, parse_timestamp
+from panewise.kernels.base import WINDOW_END
+from panewise.kernels.panes import WINDOW_ID
+from panewise.plan.nodes import WindowClause
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.aggregate import WindowStage
+from panewise.queries.inputs import StreamInput
+
+WINDOWS_LISTED = 20
+SCALARS = ("rows", "late", "watermark", "open_windows", "window_groups", "partials", "buffered", "state_bytes")
+
+
+class QueryStatus(dict[str, Any]):
+    """A dictionary that prints as a page.
+
+    ``rows``, ``late``, ``watermark``, ``open_windows``, ``window_groups`` (window and group pairs), ``partials``,
+    ``buffered`` rows, ``state_bytes``; ``streams`` by name; ``windows``, the oldest open ones: ``wid``, ``start``,
+    ``end``, ``groups``, ``closes_at`` (the bound that closes it) and ``missing`` (how far the watermark is from it).
+    """
+
+    def __repr__(self) -> str:
+        head = f"{self['rows']:,} rows in, {self['late']:,} late, watermark {_text(self['watermark'])}"
+        state = (f"{self['open_windows']:,} open windows, {self['window_groups']:,} window groups, "
+                 f"{self['partials']:,} partials, {self['buffered']:,} buffered rows, {self['state_bytes']:,} bytes")
+        parts = [head, state, _grid(*self._streams())]
+        if self["windows"]:
+            parts.append(_grid(*self._windows()))
+        if len(self["windows"]) < self["open_windows"]:
+            parts.append(f"… the {len(self['windows'])} oldest of {self['open_windows']:,} open windows")
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        head = " · ".join(f"<b>{escape(_text(self[name]))}</b> {name.replace('_', ' ')}" for name in SCALARS)
+        tables = [_html(*self._streams()), *([_html(*self._windows())] if self["windows"] else [])]
+        return f"<div><p>{head}</p>{''.join(tables)}</div>"
+
+    def _streams(self) -> tuple[list[str], list[list[str]]]:
+        names = ["stream", "rows", "late", "watermark", "progress"]
+        rows = [[name, f"{s['rows']:,}", f"{s['late']:,}", _text(s["watermark"]), s["progress"] +
+                 (" (ended)" if s["finished"] else " (idle)" if s["idle"] else "")]
+                for name, s in self["streams"].items()]
+        return names, rows
+
+    def _windows(self) -> tuple[list[str], list[list[str]]]:
+        names = ["window", "groups", "closes at", "missing"]
+        rows = [[_span(w), f"{w['groups']:,}", _text(w["closes_at"]), _text(w["missing"])] for w in self["windows"]]
+        return names, rows
+
+
+def build_status(stage: WindowStage | None, inputs: Mapping[str, StreamInput], late: Mapping[str, int], *,
+                 window: WindowClause, arrived: int, listed: int) -> QueryStatus:
+    """Look at everything; listing windows costs a look at every partial, counting them does not."""
+    counters = stage.kernel.counters() if stage is not None else {}
+    kind = window.ordinal
+    bound = stage.watermark if stage is not None else NO_BOUND
+    return QueryStatus(
+        rows=arrived, late=sum(late.values()), watermark=bound_text(bound, kind),
+        open_windows=counters.get("open_windows", 0), partials=counters.get("partials", 0),
+        window_groups=counters.get("window_groups", 0), buffered=counters.get("buffered", 0),
+        state_bytes=counters.get("bytes", 0),
+        streams={name: {"rows": s.rows, "late": late[name], "finished": s.finished, "idle": s.generator.idle,
+                        "watermark": bound_text(FINISHED if s.finished else s.bounds.linear, kind),
+                        "groups_ahead": sum(len(t.bounds) for t in s.bounds.groups.values()),
+                        "progress": s.generator.describe()}
+                 for name, s in inputs.items()},
+        windows=_open_windows(stage, window, listed) if stage is not None and listed > 0 else [],
+    )
+
+
+def bound_text(bound: int, kind: OrdinalKind) -> str | None:
+    """A bound as text; None before the first, ``end`` after the last."""
+    return None if bound == NO_BOUND else "end" if bound == FINISHED else kind.text(bound)
+
+
+def _open_windows(stage: WindowStage, window: WindowClause, listed: int) -> list[dict[str, Any]]:
+    if stage.finished:
+        return []
+    now = stage.kernel.peek()
+    wids, groups = np.unique(now.column(WINDOW_ID).to_numpy(), return_counts=True)
+    watermark, kind = stage.watermark, window.ordinal
+    shown = []
+    for wid, count in zip(wids[:listed].tolist(), groups[:listed].tolist(), strict=True):
+        start, end = _extent(window, wid, now)
+        missing = None if end is None or watermark == NO_BOUND else max(end - watermark, 0)
+        shown.append({
+            "wid": wid, "start": _value(start, kind), "end": _value(end, kind), "groups": count,
+            "closes_at": _value(end, kind),
+            "missing": None if missing is None else format_duration(missing) if kind is OrdinalKind.TIMESTAMP
+            else missing,
+        })
+    return shown
+
+
+def _extent(window: WindowClause, wid: int, now: pa.Table) -> tuple[int | None, int | None]:
+    if WINDOW_END in now.column_names:  # the rows decide where it ends: the latest of its groups
+        ends = now.column(WINDOW_END).to_numpy()[now.column(WINDOW_ID).to_numpy() == wid]
+        return wid, int(ends.max())
+    try:
+        extent = window.spec.extent(wid)
+    except (ValueError, NotImplementedError):
+        return None, None
+    return extent.start, extent.end
+
+
+def _value(ordinal: int | None, kind: OrdinalKind) -> Any:
+    try:
+        return None if ordinal is None else kind.present(ordinal)
+    except OverflowError:
+        return ordinal
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, datetime):
+        return format_timestamp(parse_timestamp(value))
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _span(window: Mapping[str, Any]) -> str:
+    if window["start"] is None and window["end"] is None:
+        return f"wid {window['wid']}"
+    return f"[{_text(window['start'])}, {_text(window['end'])})"
+
+
+def _grid(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[i]) for row in [names, *rows]) for i in range(len(names))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+                     for row in [names, *rows])
+
+
+def _html(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,111 @@
+"""The shards of a hosted query without Spark: rows routed, stamped and cut into micro-batches as Spark does.
+
+Every micro-batch restores a shard from its store; whether the worker still has the query at hand is drawn at random.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.queries import shard as shards_module
+from panewise.engines.spark.queries.placing import HostedInput, hosted_input
+from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
+from panewise.engines.spark.queries.stage import TAG
+from panewise.engines.spark.wire import POSITION, ROW_BOUND
+from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.plan.nodes import Named, Node, Source
+from panewise.planner.partitioning import placement
+from panewise.progress.bounds import BoundTable
+from panewise.progress.late import LatePolicy
+from panewise.progress.notation import pattern_to_state
+from panewise.progress.punctuation import END, Punctuation
+from panewise.progress.timeline import Timeline
+from panewise.queries import open_plan
+from panewise.queries.opening import ordering_columns
+from spark.in_process import Chunks
+
+
+class Hosted:
+    """A plan split over shards."""
+
+    def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0) -> None:
+        self.plan, self.random = plan, Random(seed)
+        query = open_plan(plan, late=late)
+        ordering = ordering_columns(query)
+        nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
+        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name))
+                       for number, name in enumerate(query.streams)}
+        dated = all(i.attribute is not None or not isinstance(nodes[i.name], Source) for i in self.inputs.values())
+        self.found = placement(plan) if dated else None
+        self.labels = list(range(shards if self.found is not None else 1))
+        self.config = QueryConfig(plan, tuple(self.inputs.values()), LatePolicy.parse(late), len(self.labels),
+                                  query.nothing().schema)
+        self.saved: dict[int, str | None] = dict.fromkeys(self.labels)
+        self.stores = {label: Chunks() for label in self.labels}
+        self.bounds = {name: BoundTable(i.attribute or "") for name, i in self.inputs.items()}
+        self.late = 0
+        self.arrived = 0
+
+    def run(self, timeline: Timeline, cuts: frozenset[int] = frozenset()) -> list[dict[str, Any]]:
+        """All results, in the order of micro-batches and shards."""
+        found: list[dict[str, Any]] = []
+        pending: Timeline = []
+        for place, arrival in enumerate(timeline):
+            if place in cuts and pending:
+                found += self._batch(pending, [])
+                pending = []
+            if arrival.stream in self.inputs:
+                pending.append(arrival)
+        return found + self._batch(pending, [(i.tag, END) for i in self.inputs.values()])
+
+    def _batch(self, arrivals: Timeline, ends: list[tuple[str, Punctuation]]) -> list[dict[str, Any]]:
+        rows: dict[tuple[int, str], list[dict[str, Any]]] = {}
+        promises: list[tuple[str, Punctuation]] = []
+        for arrival in arrivals:
+            item = self.inputs[arrival.stream]
+            if isinstance(arrival.item, Punctuation):
+                self.bounds[item.name].advance(arrival.item)
+                promises.append((item.tag, arrival.item))
+                continue
+            self.arrived += 1
+            row = {**{n: arrival.item.get(n) for n in item.schema.names}, **self._beside(item, dict(arrival.item))}
+            for label in self._labels(item, arrival.item):
+                rows.setdefault((label, item.tag), []).append(row)
+        said = [[tag, {a: pattern_to_state(p) for a, p in promise.patterns}] for tag, promise in [*promises, *ends]]
+        results: list[dict[str, Any]] = []
+        for label in self.labels:
+            mine = [self._message(tag, part) for (where, tag), part in rows.items() if where == label]
+            if not mine and not said:
+                continue
+            if self.random.random() < 0.5:
+                shards_module._live.clear()
+            shard = QueryShard(self.config, self.stores[label], self.saved[label], label)
+            before = shard.late
+            results += shard.step(mine, [{"promises": said}]).to_pylist()
+            self.late += shard.late - before
+            self.saved[label] = shard.saved()
+        return results
+
+    def _labels(self, item: HostedInput, row: Any) -> list[int]:
+        if self.found is None:
+            return self.labels
+        key = self.found.column(item.name)
+        return self.labels if key is None else [hash(repr(row[key])) % len(self.labels)]
+
+    def _beside(self, item: HostedInput, row: dict[str, Any]) -> dict[str, Any]:
+        ordinal = item.kind.parse(row[item.attribute]) if item.attribute is not None else 0
+        table = pa.Table.from_pylist([row], schema=item.schema)
+        bound = self.bounds[item.name].bounds_for({n: table.column(n) for n in table.column_names}, 1)
+        return {ORDINAL: ordinal, POSITION: self.arrived, ROW_BOUND: int(bound[0])}
+
+    def _message(self, tag: str, rows: list[dict[str, Any]]) -> pa.Table:
+        item = next(i for i in self.inputs.values() if i.tag == tag)
+        schema = item.schema
+        for name in (ORDINAL, POSITION, ROW_BOUND):
+            schema = schema.append(pa.field(name, pa.int64()))
+        table = pa.Table.from_pylist(rows, schema=schema).replace_schema_metadata({TAG: tag.encode()})
+        return table_from_bytes(table_bytes(table))

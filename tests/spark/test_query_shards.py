@@ -1,0 +1,54 @@
+"""Shards of hosted queries give the oracle's answer, however many there are and wherever the input is cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise.engines.oracle.engine import Oracle
+from panewise.plan.nodes import Node
+from panewise.planner.relational import is_relational
+from panewise.planner.stream_joins import has_stream_join
+from panewise.progress.timeline import Timeline
+from panewise.sql import parse
+from relations.plans import PLACES, timelines
+from relations.running import bag
+from relations.test_query_texts import disordered
+from relations.test_random_plans import STREAMS, relations
+from spark.in_process_queries import Hosted
+from sql.sql_cases import catalog, options
+from sql.test_queries_run import CASES
+
+
+def plan_of(case: dict[str, Any]) -> Node:
+    return parse(case["text"], catalog(), **options(case))
+
+
+HOSTED = [c for c in CASES if is_relational(plan_of(c)) or has_stream_join(plan_of(c))]
+
+
+@pytest.mark.parametrize("case", HOSTED, ids=[c["id"] for c in HOSTED])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_hosted_query_of_the_language_gives_the_oracles_answer(case: dict[str, Any], shards: int) -> None:
+    plan = plan_of(case)
+    timeline = disordered(plan, 12)
+    hosted = Hosted(plan, shards)
+    found = hosted.run(timeline, frozenset({3, 9, 20, 21}))
+    oracle = Oracle(plan, timeline)
+    assert bag(found) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, st.integers(1, 3),
+       st.integers(0, 9))
+def test_random_plans_give_the_oracles_answer_in_any_number_of_shards(plan: Node, timeline: Timeline,
+                                                                      cuts: frozenset[int], shards: int,
+                                                                      seed: int) -> None:
+    hosted = Hosted(plan, shards, seed=seed)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
