@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panewise.aggregates import Aggregate, register
-    from panewise.api import Results, Run, explain, follow, open_query, run, spark_session, sql, stream
+    from panewise.api import Results, Run, explain, follow, open_query, run, spark_session, sql, stream, table
     from panewise.core.errors import PanewiseError
     from panewise.engines.spark import (
         StatusListener,
@@ -56,12 +56,13 @@ __all__ = [
     "split_late",
     "sql",
     "stream",
+    "table",
 ]
 
 _HOMES = {
     **dict.fromkeys(("Aggregate", "register"), "panewise.aggregates"),
-    **dict.fromkeys(("Results", "Run", "explain", "follow", "open_query", "run", "spark_session", "sql", "stream"),
-                    "panewise.api"),
+    **dict.fromkeys(("Results", "Run", "explain", "follow", "open_query", "run", "spark_session", "sql", "stream",
+                     "table"), "panewise.api"),
     "PanewiseError": "panewise.core.errors",
     **dict.fromkeys(("StatusListener", "arrival", "plain_errors", "punctuated", "query_status", "read_auction",
                      "read_batch", "read_parts", "read_stream", "register_parts", "split_late"),

@@ -27,10 +27,11 @@ from panewise.plan.nodes import (
     TableJoin,
     Window,
 )
+from panewise.progress.punctuation import END
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries.relations import RelationQuery
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
-from relations.running import assert_like_the_oracle, bag
+from relations.running import assert_like_the_oracle, bag, run_relation
 from relations.test_group_aggregates import call
 
 
@@ -69,6 +70,14 @@ def test_a_stream_beside_a_table(kind: SourceKind, timed: bool, predicate: str, 
     mixed = [*timeline, *rows]
     random.shuffle(mixed)
     assert_like_the_oracle(plan, mixed, cuts, saves)
+
+
+@pytest.mark.parametrize("kind", [SourceKind.NRR, SourceKind.RELATION])
+def test_rows_that_come_after_the_end_of_a_table_still_meet_it(kind: SourceKind) -> None:
+    plan = TableJoin(Qualify(source("s"), "s"), table(kind, timed=False), Scalar.parse("`s.k` = `t.k`"))
+    timeline = [Arrival("t", {"at": 0, "k": "a", "w": 1}), Arrival("t", END), Arrival("s", {"ts": 3, "k": "a", "v": 2})]
+    assert_like_the_oracle(plan, timeline)
+    assert len(run_relation(plan, timeline)[0]) == 1
 
 
 @st.composite

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from panewise.core.errors import SchemaError
-from panewise.core.schema import SourceSchema
+from panewise.core.schema import SourceKind, SourceSchema
 from panewise.files.reader import FileStream, Item
 from panewise.files.types import normal_schema, normalise
 from panewise.progress.punctuation import Punctuation
@@ -84,13 +84,57 @@ class MemoryStream:
 LocalStream: TypeAlias = FileStream | MemoryStream
 
 
+@dataclass(frozen=True)
+class TableInput:
+    """An input that is a table."""
+
+    value: Any
+    kind: SourceKind
+
+
+def table(value: Any, *, retroactive: bool = False) -> TableInput:
+    """Say that an input is a table, not a stream: rows that streams are joined with.
+
+    Its rows are there from the beginning, or from the instant in its time column; a column ``change`` with -1 deletes.
+    A change applies to rows of a stream that come after it, or with ``retroactive`` also to those that came before.
+
+    >>> from panewise import sql
+    >>> names = table([{"k": 1, "name": "one"}])
+    >>> rows = [{"ts": 5, "k": 1}, {"ts": 6, "k": 2}]
+    >>> list(sql("SELECT s.ts, n.name FROM s, n WHERE s.k = n.k", s=rows, n=names))
+    [{'ts': 5, 'name': 'one'}]
+    """
+    if isinstance(value, TableInput):
+        raise SchemaError("a table of a table: give the data itself")
+    return TableInput(value, SourceKind.RELATION if retroactive else SourceKind.NRR)
+
+
+def plain_inputs(streams: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, SourceKind]]:
+    """The inputs without the word that they are tables, and of which kind each is."""
+    kinds = {name: value.kind for name, value in streams.items() if isinstance(value, TableInput)}
+    return {n: v.value if isinstance(v, TableInput) else v for n, v in streams.items()}, kinds
+
+
+def of_kind(schema: SourceSchema, kind: SourceKind | None) -> SourceSchema:
+    """A schema of a stream, or of a table."""
+    return schema if kind is None else replace(schema, kind=kind)
+
+
 def is_dataframe(value: Any) -> bool:
     """Whether a value is a Spark DataFrame, classic or Connect, without importing Spark."""
     return any(c.__module__.startswith("pyspark.sql") and c.__name__ == "DataFrame" for c in type(value).__mro__)
 
 
+def has_dataframe(streams: Mapping[str, Any]) -> bool:
+    """Whether a query is for Spark."""
+    return any(is_dataframe(value.value if isinstance(value, TableInput) else value) for value in streams.values())
+
+
 def local_stream(value: Any, *, time: str | None = None) -> LocalStream:
     """Anything but a Spark DataFrame as a stream an engine can read."""
+    if isinstance(value, TableInput):
+        stream = local_stream(value.value, time=time)
+        return replace(stream, schema=replace(stream.schema, kind=value.kind))
     if isinstance(value, FileStream | MemoryStream):
         return value
     if isinstance(value, str | Path):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from panewise.api.columns import Columns, parse_columns
 from panewise.api.explaining import analyze_streams, explain_streams
-from panewise.api.inputs import LocalStream, is_dataframe, local_stream
+from panewise.api.inputs import LocalStream, has_dataframe, is_dataframe, local_stream, of_kind, plain_inputs
 from panewise.api.local import run_local
 from panewise.core.errors import PlanError
-from panewise.core.schema import Catalog, SourceSchema
+from panewise.core.schema import Catalog, SourceKind, SourceSchema
 from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.plan.nodes import Node
 from panewise.planner.choices import Stats
@@ -38,7 +38,7 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     >>> sorted((row["k"], row["n"]) for row in results)
     [('a', 2), ('b', 1)]
     """
-    if any(is_dataframe(stream) for stream in streams.values()):
+    if has_dataframe(streams):
         return _on_spark(text, engine, params, late, progress, time, emit, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
@@ -99,11 +99,11 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     MON ── WindowAggregate: count(*) AS n [range 10s, slide 5s on ts]
     """
     plan = plan_of(text, _schemas(streams, time) if streams else None, params)
-    frames = any(map(is_dataframe, streams.values()))
+    frames = has_dataframe(streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
         text = explain_streams(plan, local, format, stats=stats, strategy=strategy)
-        return f"{text}\n\n{_explain_spark(plan, streams)}" if frames and format == "text" else text
+        return f"{text}\n\n{_explain_spark(plan, plain_inputs(streams)[0])}" if frames and format == "text" else text
     if format != "text" or not local:
         raise PlanError("analyze runs a query on the embedded engine and gives text: leave out the format, and give "
                         "paths, tables or rows")
@@ -124,10 +124,8 @@ def check_spark(engine: str | None) -> None:
 
 
 def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSchema]:
-    if any(is_dataframe(stream) for stream in streams.values()):
-        from panewise.engines.spark import source_schema
-
-        return {name: source_schema(df, time=time) for name, df in streams.items()}
+    if has_dataframe(streams):
+        return _frame_schemas(*plain_inputs(streams), time)
     return {name: local_stream(value, time=time).schema for name, value in streams.items()}
 
 
@@ -140,10 +138,19 @@ def _explain_spark(plan: Node, frames: Mapping[str, Any]) -> str:
 def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
               progress: str | Mapping[str, str], time: str | None, emit: str, streams: Mapping[str, Any]) -> Any:
     check_spark(engine)
-    others = [name for name, stream in streams.items() if not is_dataframe(stream)]
+    frames, kinds = plain_inputs(streams)
+    others = [name for name, frame in frames.items() if not is_dataframe(frame)]
     if others:
         raise PlanError(f"{others[0]!r} is no DataFrame but other streams are: give all of one kind")
-    from panewise.engines.spark import run, source_schema
+    from panewise.engines.spark import run
 
-    plan = plan_of(text, {name: source_schema(df, time=time) for name, df in streams.items()}, params)
-    return run(plan, streams, late=late, progress=progress, emit=emit)
+    plan = plan_of(text, _frame_schemas(frames, kinds, time), params)
+    return run(plan, frames, late=late, progress=progress, emit=emit)
+
+
+def _frame_schemas(frames: Mapping[str, Any], kinds: Mapping[str, SourceKind],
+                   time: str | None) -> dict[str, SourceSchema]:
+    from panewise.engines.spark import source_schema
+
+    return {name: of_kind(source_schema(frame, time=time if name not in kinds else None), kinds.get(name))
+            for name, frame in frames.items()}

@@ -203,7 +203,7 @@ class RelationQuery(ShowsLateRows):
             return self._results.step(self._root.step(FINISHED), FINISHED)
         bound = self._meld.bound if self._guarded else min(port.bound(self._place) for port in self._tables)
         parts = []
-        if bound > self._reached:
+        if bound > self._reached or not self._guarded:  # rows beside a complete table are never too late
             parts = [self._step(upto) for upto in (*self._cuts(bound), bound)]
         parts = [part for part in parts if part.num_rows]
         return pa.concat_tables(parts) if parts else self.nothing()
