@@ -84,11 +84,10 @@ NESTED = over_windows(over_windows(source(), SlidingWindow(5, 5)), SlidingWindow
 
 
 @pytest.mark.parametrize("plan", RELATIONAL, ids=lambda p: type(p).__name__)
-def test_relations_run_in_process_and_spark_says_where(plan: n.Node) -> None:
-    check(plan, "embedded")
-    assert not supports(plan, "spark")
-    with pytest.raises(UnsupportedError, match="use engine='embedded'"):
-        check(plan, "spark")
+@pytest.mark.parametrize("engine", REAL)
+def test_relations_run_in_process_and_on_spark(plan: n.Node, engine: str) -> None:
+    assert supports(plan, engine)
+    check(plan, engine)
 
 
 @pytest.mark.parametrize("engine", REAL)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.engines.spark import at_hand
 from panewise.engines.spark.fragment import ORDINAL
-from panewise.engines.spark.queries import shard as shards_module
 from panewise.engines.spark.queries.placing import HostedInput, hosted_input
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import TAG
@@ -82,7 +82,7 @@ class Hosted:
             if not mine and not said:
                 continue
             if self.random.random() < 0.5:
-                shards_module._live.clear()
+                at_hand.forget()
             shard = QueryShard(self.config, self.stores[label], self.saved[label], label)
             before = shard.late
             results += shard.step(mine, [{"promises": said}]).to_pylist()

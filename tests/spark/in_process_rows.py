@@ -21,10 +21,12 @@ from pyspark.sql import DataFrame
 from conformance.cases import Case
 from conformance.runners import write_case
 from panewise.aggregates.registry import resolve
+from panewise.engines.spark import at_hand
 from panewise.engines.spark.calls import argument_columns
 from panewise.engines.spark.fragment import END, ORDINAL, START, Fragment
 from panewise.engines.spark.host_step import corrected
 from panewise.engines.spark.lineage import origins
+from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import RAW, PartialStage
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.row_kernel import RowKernel
@@ -36,7 +38,6 @@ from panewise.engines.spark.sources import Place, StreamOptions, Walker
 from panewise.engines.spark.wire import CHANGE_COLUMN, CONTROL, POSITION, ROW_BOUND
 from panewise.kernels.emission import Emission
 from panewise.kernels.partials import BoundAggregate, bind
-from panewise.kernels.state_file import table_from_bytes
 from panewise.plan.nodes import Project, WindowAggregate
 from panewise.progress.late import LatePolicy
 from panewise.windows.extents import extents
@@ -169,10 +170,12 @@ def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_ba
             mine = [m for m in messages if m["shard"] == label]
             if not mine:  # Spark does not call a shard without messages
                 continue
+            if random.random() < 0.5:  # another worker than the last time
+                at_hand.forget()
             shard = config.shard(stores[label], states[label])
             before = shard.late
             news = [json.loads(m["control"]) for m in mine if m["control"]]
-            results = shard.step([table_from_bytes(m["payload"]) for m in mine if m["payload"]], news)
+            results = shard.step([unpacked(m["payload"]) for m in mine if m["payload"]], news)
             if config.emission.early:
                 results = corrected(config, shard, stores[label], results)
                 changes = results.column(CHANGE_COLUMN).to_pylist()

@@ -34,6 +34,7 @@ QUERIES = {
     "groups": "SELECT k, count(*) AS n, sum(v) AS total FROM a [ROWS 3 PARTITION BY k] GROUP BY k",
     "in one piece": "SELECT count(*) AS n FROM a [RANGE 6], b [RANGE 6] WHERE a.v = b.v",
     "istream": "SELECT Istream(k, v) FROM a [RANGE 6]",
+    "stream": "SELECT k, v + 1 AS more FROM a WHERE v > 0",
     "rstream": "SELECT Rstream(k, v) FROM a [RANGE 5 SLIDE 5]",
     "join of streams": "SELECT * FROM a [WA ts, RANGE 3], b [WA ts, RANGE 2] WHERE a.k = b.k",
     "aggregate over a join of streams":
@@ -65,7 +66,7 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
     assert bag(spark_batch(given, spark=spark, folder=tmp_path)) == bag(given.expected())
 
 
-@pytest.mark.parametrize("name", ["join", "not exists", "groups", "in one piece", "aggregate over a join of streams"])
+@pytest.mark.parametrize("name", ["join", "not exists", "groups", "stream", "in one piece", "aggregate over a join of streams"])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
     given = case(name)

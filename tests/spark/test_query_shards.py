@@ -12,9 +12,10 @@ from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
-from panewise.progress.timeline import Timeline
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
-from relations.plans import PLACES, timelines
+from relations.plans import PLACES, columns, source, timelines
 from relations.running import bag
 from relations.test_query_texts import disordered
 from relations.test_random_plans import STREAMS, relations
@@ -40,6 +41,12 @@ def test_a_hosted_query_of_the_language_gives_the_oracles_answer(case: dict[str,
     oracle = Oracle(plan, timeline)
     assert bag(found) == bag(oracle.results())
     assert hosted.late == len(oracle.late_rows())
+
+
+def test_a_plan_that_is_nothing_but_a_stream_has_no_late_rows() -> None:
+    plan = columns(source("s"), "k", "v")
+    timeline = [Arrival("s", Punctuation.below("ts", 5)), Arrival("s", {"ts": 0, "k": "a", "v": 0})]
+    assert Hosted(plan, 2).run(timeline) == [{"k": "a", "v": 0}] == Oracle(plan, timeline).results()
 
 
 @settings(max_examples=60, deadline=None)

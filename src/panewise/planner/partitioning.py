@@ -54,10 +54,9 @@ class Placement:
 def placement(plan: n.Node) -> Placement | None:
     """The best way to split a plan, or None: then it runs in one piece.
 
-    >>> from panewise.sql import parse
-    >>> streams = {s: n.SourceSchema.of({"ts": "int64", "k": "string"}, time="ts") for s in ("a", "b")}
-    >>> found = placement(parse("SELECT * FROM a [RANGE 10], b [RANGE 10] WHERE a.k = b.k", streams))
-    >>> found.keys
+    >>> from panewise.core.schema import SourceSchema
+    >>> a, b = (n.Qualify(n.Source(s, SourceSchema({"ts": None, "k": None}, time="ts")), s) for s in ("a", "b"))
+    >>> placement(n.Join(a, b, Scalar.parse("`a.k` = `b.k`"))).keys
     (('a', 'k'), ('b', 'k'))
     """
     # changes at one instant cancel out when the rows are equal, so equal rows must meet

@@ -46,3 +46,8 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
 def ordering_columns(query: RunningQuery) -> dict[str, str | None]:
     """The column that orders each input of a query and that promises about it name; None where arrival does."""
     return {source.name: source.attribute for source in reversed(query.sources)}
+
+
+def knows_late_rows(query: RunningQuery) -> bool:
+    """Whether a row can be too late for a query; a plan that is nothing but a stream passes on what comes."""
+    return not isinstance(query, RelationQuery) or query.guarded

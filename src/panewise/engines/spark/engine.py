@@ -12,7 +12,7 @@ from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.queries.running import explain_hosting, is_hosted, query_batch, query_stream
-from panewise.engines.spark.relation import data_columns
+from panewise.engines.spark.relation import data_columns, is_stateless, passed_on
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
@@ -62,6 +62,8 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
     arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
     """
     check(plan, "spark")
+    if is_stateless(plan):
+        return passed_on(plan, inputs)
     if is_hosted(plan):
         return query_batch(plan, inputs, late=LatePolicy.parse(late))
     return batch(take_apart(plan, inputs), LatePolicy.parse(late))
@@ -80,6 +82,8 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     row that holds now, -1 for one shown before that does not any more; added up they are the final results.
     """
     check(plan, "spark")
+    if is_stateless(plan):
+        return passed_on(plan, inputs)
     if is_hosted(plan):
         return query_stream(plan, inputs, late=LatePolicy.parse(late), progress=progress, shards=shards, emit=emit)
     fragment = take_apart(plan, judged_alike(inputs, progress))
@@ -104,6 +108,8 @@ def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, s
 def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
+    if is_stateless(plan):
+        return "strategy: columns and filters in the JVM; rows pass as they come"
     if is_hosted(plan):
         return explain_hosting(plan, inputs, shards=shards)
     fragment = take_apart(plan, inputs)

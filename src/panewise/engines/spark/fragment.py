@@ -18,6 +18,7 @@ from pyspark.sql import types as T
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.paired import PaneScheme
@@ -122,8 +123,16 @@ class Fragment:
         return list(dict.fromkeys([*self.keys, *self.partition]))
 
     def arguments(self, index: int) -> list[str]:
-        """The internal names of one aggregate's argument columns."""
-        return [f"__pw_a{index}_{j}" for j in range(len(self.aggregates[index].arguments))]
+        """The internal names of one aggregate's argument columns; equal arguments share one."""
+        return [self._argument_names[argument] for argument in self.aggregates[index].arguments]
+
+    @cached_property
+    def _argument_names(self) -> dict[Scalar, str]:
+        names: dict[Scalar, str] = {}
+        for i, call in enumerate(self.aggregates):
+            for j, argument in enumerate(call.arguments):
+                names.setdefault(argument, f"__pw_a{i}_{j}")
+        return names
 
     @property
     def bounds_type(self) -> T.DataType:
@@ -145,9 +154,7 @@ class Fragment:
         for name, column in zip(self.partition, self.clause.partition, strict=True):
             if name not in self.keys:
                 columns.append(quoted(column).alias(name))
-        for i, call in enumerate(self.aggregates):
-            for name, argument in zip(self.arguments(i), call.arguments, strict=True):
-                columns.append(scalar_column(argument).alias(name))
+        columns += [scalar_column(argument).alias(name) for argument, name in self._argument_names.items()]
         return self.below.select(*columns, *map(quoted, side_columns(self.below)), *more)
 
     @property

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from panewise.engines.spark.host import SHOWN
+from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import control_of
 from panewise.engines.spark.shard import ChunkStore
 from panewise.engines.spark.wire import CHANGE_COLUMN, LATE_COLUMN
@@ -30,7 +31,7 @@ def step(config: HostConfig, store: ChunkStore, saved: str | None,
     messages = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     if len(messages) > 1:
         messages = messages.sort_values("part", kind="stable")
-    partials = [table_from_bytes(bytes(p)) for p in messages["payload"] if p is not None]
+    partials = [unpacked(bytes(p)) for p in messages["payload"] if p is not None]
     news = [control_of(c) for c in messages["control"] if c is not None]
     shard = config.shard(store, saved, int(messages["shard"].iloc[0]))
     late_before = shard.late

@@ -50,6 +50,19 @@ def lower(node: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
                            "use `--engine oracle` or `--engine embedded`")
 
 
+def is_stateless(plan: Node) -> bool:
+    """Whether a plan is nothing but streams, filtered and projected."""
+    return all(isinstance(node, STATELESS) for node in plan.walk())
+
+
+def passed_on(plan: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of a stateless plan; punctuation has done its work."""
+    frame = lower(plan, inputs)
+    if CONTROL in frame.columns:
+        frame = frame.where(quoted(CONTROL).isNull())
+    return frame.select(*map(quoted, data_columns(frame)))
+
+
 def filtered(frame: DataFrame, predicate: Scalar) -> DataFrame:
     """The rows for which the predicate is true, and all punctuation."""
     require(frame, predicate.columns)

@@ -70,14 +70,15 @@ class RowKernel:
     def columns(self) -> list[str]:
         """The columns of the rows it reads."""
         named = [n for columns in self.arguments for n in columns]
-        return list(dict.fromkeys([ORDINAL, *self.groups.names, *named]))
+        return list(dict.fromkeys([*([] if self.by_position else [ORDINAL]), *self.groups.names, *named]))
 
     def process(self, kernel: WindowKernel, rows: pa.Table) -> pa.Array:
         """Give rows to a kernel; which of them are late."""
         bounds = pc.fill_null(rows.column(ROW_BOUND), NO_BOUND).to_numpy() if ROW_BOUND in rows.column_names else None
         keys = rows.select(self.groups.names).cast(self.groups) if self.groups.names else NO_KEYS
         arguments = [[flat(rows.column(n)) for n in names] for names in self.arguments]
-        return pa.array(kernel.process(rows.column(ORDINAL).to_numpy(), keys, arguments, bounds=bounds))
+        values = np.zeros(rows.num_rows, np.int64) if self.by_position else rows.column(ORDINAL).to_numpy()
+        return pa.array(kernel.process(values, keys, arguments, bounds=bounds))
 
     @cached_property
     def result_schema(self) -> pa.Schema:

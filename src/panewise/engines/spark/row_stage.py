@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.engines.spark.lineage import Origin
+from panewise.engines.spark.packing import packed
 from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, Heard, partition_number
 from panewise.engines.spark.sharding import SHARD
-from panewise.kernels.state_file import table_bytes
 
 ROWS_PER_MESSAGE = 100_000
 
@@ -55,6 +55,6 @@ class RowStage:
         wanted = rows.select(self.columns)
         made = []
         for shard in np.unique(shards).tolist():
-            mine = wanted.filter(pa.array(shards == shard)).combine_chunks()
-            made.append({"shard": shard, "part": part, "payload": table_bytes(mine)})
+            mine = wanted.filter(pa.array(shards == shard))
+            made.append({"shard": shard, "part": part, "payload": packed(mine)})
         yield from pa.Table.from_pylist(made, MESSAGE_SCHEMA).to_batches()

@@ -66,6 +66,8 @@ class ShardProgress:
         """The newest pane there has been."""
         self.open: dict[str, int] = {}
         """Open windows by chunk, where a chunk knows them."""
+        self.token = ""
+        """Of what the worker that saved the shard may still have at hand."""
         if saved is not None:
             try:
                 self._restore(json.loads(saved))
@@ -93,7 +95,7 @@ class ShardProgress:
         """Bounds and counters as JSON."""
         return json.dumps({"kind": self.kind, "version": VERSION, "identity": self.identity,
                            "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known),
-                           "top": self.top, "open": self.open})
+                           "top": self.top, "open": self.open, "token": self.token})
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         refuse_other(state, self.kind, VERSION, self.identity)
@@ -102,3 +104,4 @@ class ShardProgress:
         self.known = set(state["chunks"])
         self.top = int(state.get("top", NO_BOUND))
         self.open = dict(state.get("open", {}))
+        self.token = str(state.get("token", ""))

@@ -109,7 +109,7 @@ class RelationQuery(ShowsLateRows):
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
             taken = [(port, *port.take(table, self._arrived)) for port in ports]
-            late = [port.late(chunk, self._reached) & self._guarded for port, chunk, _ in taken]
+            late = [port.late(chunk, self._reached) & self.guarded for port, chunk, _ in taken]
             self._refuse_late(taken, late)
         except Exception:
             for port, state, _ in saved:
@@ -142,7 +142,7 @@ class RelationQuery(ShowsLateRows):
         return np.array([row.get(CHANGE, 1) for row in item], np.int64)
 
     @property
-    def _guarded(self) -> bool:
+    def guarded(self) -> bool:
         """Rows of a plan that is nothing but a stream are never too late."""
         return self._form is not Form.STREAM
 
@@ -199,11 +199,11 @@ class RelationQuery(ShowsLateRows):
                 self._meld.advance(port.key, self._place)
         for inner in self._ports.inner:
             self._meld.advance(inner.key, inner.bound)
-        if not self._guarded and not self._tables:
+        if not self.guarded and not self._tables:
             return self._results.step(self._root.step(FINISHED), FINISHED)
-        bound = self._meld.bound if self._guarded else min(port.bound(self._place) for port in self._tables)
+        bound = self._meld.bound if self.guarded else min(port.bound(self._place) for port in self._tables)
         parts = []
-        if bound > self._reached or not self._guarded:  # rows beside a complete table are never too late
+        if bound > self._reached or not self.guarded:  # rows beside a complete table are never too late
             parts = [self._step(upto) for upto in (*self._cuts(bound), bound)]
         parts = [part for part in parts if part.num_rows]
         return pa.concat_tables(parts) if parts else self.nothing()

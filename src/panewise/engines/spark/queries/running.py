@@ -20,6 +20,7 @@ from panewise.core.errors import PlanError, UnsupportedError
 from panewise.engines.spark.fragment import result_field
 from panewise.engines.spark.host import hosted
 from panewise.engines.spark.host_step import Unpack
+from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import MESSAGE_DDL
 from panewise.engines.spark.progress import derived
 from panewise.engines.spark.queries.placing import Placed, with_columns
@@ -28,7 +29,7 @@ from panewise.engines.spark.queries.stage import QueryStage
 from panewise.engines.spark.sharding import SHARD, default_shards
 from panewise.engines.spark.streaming import LATE_METRIC, NEEDS_STAMPS, Progress, measured
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
-from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.kernels.state_file import table_bytes
 from panewise.plan.nodes import Named, Node
 from panewise.planner.capabilities import check
 from panewise.planner.relational import is_relational
@@ -70,7 +71,7 @@ class WholeInput:
                 if row["payload"] is not None:
                     payloads.setdefault(row["shard"], []).append((row["part"], row["payload"]))
         for number, parts in sorted(payloads.items()):
-            tables = [table_from_bytes(payload) for _, payload in sorted(parts, key=lambda p: p[0])]
+            tables = [unpacked(payload) for _, payload in sorted(parts, key=lambda p: p[0])]
             parts.clear()
             yield from self._run(number, tables)
 

@@ -9,8 +9,6 @@ with it; any other reads the snapshot and takes in the journal again, which give
 from __future__ import annotations
 
 import json
-import uuid
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.errors import CheckpointError, LateRowError
+from panewise.engines.spark import at_hand
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.partial_stage import RAW
 from panewise.engines.spark.queries.placing import HostedInput
@@ -34,6 +33,7 @@ from panewise.progress.notation import pattern_from_state, pattern_to_state
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries import RunningQuery, open_plan
+from panewise.queries.opening import knows_late_rows
 
 KIND = "query-shard"
 VERSION = 1
@@ -43,11 +43,6 @@ FEW_BYTES = 1 << 20
 """A journal so short is never worth a snapshot."""
 LONGEST = 32
 """Entries after which a snapshot is taken anyway: each is a message to read when the query starts again."""
-LIVE_QUERIES = 64
-"""How many queries a worker keeps at hand between micro-batches."""
-
-_live: OrderedDict[str, RunningQuery] = OrderedDict()
-"""Queries as they were after a micro-batch, by the token saved with it; only whoever reads that token may use one."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +122,7 @@ class QueryShard:
         """All rows of a micro-batch, then what was promised; what happened at the instants that are complete now."""
         query = self._query()
         late_before = query.late_count
-        rows = {tag: self._on_time(part, self._inputs[tag]) for tag, part in by_input(tables).items()}
+        rows = self._on_time(query, tables)
         behind = {i.tag: (i.attribute or "", delay) for i in self.config.inputs for tag, delay in self.config.behind
                   if tag == i.tag}
         promises = told(news, behind)
@@ -140,7 +135,7 @@ class QueryShard:
     def whole(self, tables: list[pa.Table]) -> Iterator[pa.Table]:
         """Everything at once, and then the end: the results of a batch."""
         query = self.config.open()
-        rows = {tag: self._on_time(part, self._inputs[tag]) for tag, part in by_input(tables).items()}
+        rows = self._on_time(query, tables)
         tables.clear()
         for found in take(query, self._inputs, rows, [(tag, END) for tag in self._inputs]):
             if found.num_rows:
@@ -156,10 +151,17 @@ class QueryShard:
             found.append(query.push(name, END))
         return found
 
-    def _on_time(self, rows: pa.Table, item: HostedInput) -> pa.Table:
-        """Rows in their order of arrival; those that came below the bound they carry are late."""
-        if POSITION in rows.column_names and rows.column(POSITION).null_count == 0:
-            rows = rows.sort_by(POSITION)
+    def _on_time(self, query: RunningQuery, tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
+        """The rows of each input in their order of arrival, without those that are late."""
+        found = {}
+        for tag, part in by_input(tables).items():
+            known = POSITION in part.column_names and part.column(POSITION).null_count == 0
+            rows = part.sort_by(POSITION) if known else part
+            found[tag] = self._without_late(rows, self._inputs[tag]) if knows_late_rows(query) else rows
+        return found
+
+    def _without_late(self, rows: pa.Table, item: HostedInput) -> pa.Table:
+        """Rows that came below the bound they carry are counted, and shown where the policy says so."""
         if ROW_BOUND not in rows.column_names or item.attribute is None:
             return rows
         late = pc.fill_null(pc.less(rows.column(ORDINAL), pc.fill_null(rows.column(ROW_BOUND), NO_BOUND)), False)
@@ -180,7 +182,7 @@ class QueryShard:
 
     def _query(self) -> RunningQuery:
         """The query as it was after the last micro-batch."""
-        found = _live.pop(self._token, None) if self._token else None
+        found: RunningQuery | None = at_hand.take(self._token)
         if found is not None:
             return found
         query = self.config.open()
@@ -212,10 +214,7 @@ class QueryShard:
         else:
             self.store.put(stop, entry)
             self._journal, self._journal_bytes = (first, stop + 1), size
-        self._token = uuid.uuid4().hex
-        _live[self._token] = query
-        while len(_live) > LIVE_QUERIES:
-            _live.popitem(last=False)
+        self._token = at_hand.keep(query)
 
 
 # -- rows and promises into a query

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.packing import packed
 from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, RAW, Heard, partition_number
 from panewise.engines.spark.queries.placing import HostedInput
 from panewise.engines.spark.sharding import SHARD
 from panewise.engines.spark.wire import INPUT, POSITION, ROW_BOUND
-from panewise.kernels.state_file import table_bytes
 
 ROWS_PER_MESSAGE = 100_000
 TAG = b"input"
@@ -62,7 +62,7 @@ class QueryStage:
         for item in self.inputs:
             mine = rows.filter(pc.equal(rows.column(INPUT), item.tag)) if len(self.inputs) > 1 else rows
             if mine.num_rows:
-                made += [{"shard": shard, "part": part, "payload": table_bytes(table)}
+                made += [{"shard": shard, "part": part, "payload": packed(table)}
                          for shard, table in self._by_shard(mine.column(SHARD), self.plain(mine, item))]
         yield from pa.Table.from_pylist(made, MESSAGE_SCHEMA).to_batches()
 
