@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +31,7 @@ from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import RAW, PartialStage
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.row_kernel import RowKernel
-from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
+from panewise.engines.spark.row_shard import RowShardConfig
 from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
 from panewise.engines.spark.sharding import SHARD, shard_labels
@@ -57,7 +58,7 @@ class Outcome:
 class Operator:
     """The streaming operator of a case, as ``streaming.prepare`` and ``prepare_rows`` make it."""
 
-    def __init__(self, case: Case, shards: int, buckets: int, stamped: bool) -> None:
+    def __init__(self, case: Case, shards: int, stamped: bool) -> None:
         plan = case.plan
         self.items = plan.items if isinstance(plan, Project) else None
         node = plan.input if isinstance(plan, Project) else plan
@@ -66,7 +67,6 @@ class Operator:
         self.fragment = fragment = Fragment(node, (), cast("DataFrame", None))
         self.together = fragment.keys if fragment.paned else shared_columns(fragment)
         self.labels = shard_labels(shards if self.together else 1)
-        self.buckets = buckets if self.together else 1
         self.late, self.stamped = LatePolicy.parse(case.late), stamped
         aggregates = self._aggregates()
         names = argument_columns(fragment, aggregates)
@@ -84,8 +84,8 @@ class Operator:
             kernel = RowKernel(fragment.spec, self._schema(fragment.groups), tuple(fragment.keys),
                                tuple(fragment.partition), aggregates, names, self.late, fragment.by_position,
                                fragment.clause.has_time_range)
-            self.config = RowShardConfig(kernel, ("",), len(self.labels), self.buckets, (), attribute, kind)
-            wanted = dict.fromkeys([*kernel.columns, BUCKET, POSITION, *([ROW_BOUND] if stamped else []), RAW])
+            self.config = RowShardConfig(kernel, ("",), len(self.labels), (), attribute, kind)
+            wanted = dict.fromkeys([*kernel.columns, POSITION, *([ROW_BOUND] if stamped else []), RAW])
             self.stage = RowStage(tuple(wanted), self.labels, inputs, ())
 
     def _aggregates(self) -> tuple[BoundAggregate, ...]:
@@ -120,7 +120,6 @@ class Operator:
             else [()] * made.num_rows
         places = [sum(map(ord, repr(g))) for g in groups]
         made = made.append_column(SHARD, pa.array([self.labels[p % len(self.labels)] for p in places], pa.int32()))
-        made = made.append_column(BUCKET, pa.array([p // 3 % self.buckets for p in places], pa.int32()))
         texts = [json.dumps(row) for row in table.select(list(self.columns)).to_pylist()]
         return made.append_column(RAW, pa.array(texts, pa.string())).combine_chunks().to_batches()
 
@@ -142,16 +141,22 @@ class Operator:
 
 
 def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_batch: int, shards: int,
-                        buckets: int, stamped: bool = True, emit: str = "final") -> Outcome:
+                        stamped: bool = True, emit: str = "final", journal: int = 1 << 20) -> Outcome:
     """The case from its file to its results; ``random`` decides in which order tasks are heard.
 
     With ``emit`` results may be early; each then has its ``change``. Without ``stamped`` rows do not carry the bound in
-    force at their arrival, as in any other DataFrame.
+    force at their arrival, as in any other DataFrame. ``journal`` is how many bytes of it are never worth a snapshot.
     """
+    with patch("panewise.engines.spark.journal.FEW_BYTES", journal):
+        return _run(case, folder, random, rows_per_batch, shards, stamped, emit)
+
+
+def _run(case: Case, folder: Path, random: Random, rows_per_batch: int, shards: int, stamped: bool,
+         emit: str) -> Outcome:
     path = write_case(case, folder)["s"]
     stored = base64.b64encode(case.schema("s").serialize().to_pybytes()).decode()
     options = StreamOptions(str(path), "ts", case.progress, True, rows_per_batch, stored=stored)
-    walker, operator = Walker(options), Operator(case, shards, buckets, stamped)
+    walker, operator = Walker(options), Operator(case, shards, stamped)
     config = replace(operator.config, emission=Emission.parse(emit, operator.fragment.clause.ordinal))
     states: dict[int, str | None] = dict.fromkeys(operator.labels)
     stores = {label: Chunks() for label in operator.labels}

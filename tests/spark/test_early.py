@@ -44,13 +44,13 @@ def added_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @settings(max_examples=75, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(KINDS), st.sampled_from(["change", "early:5", "early:50"]),
-       st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]), st.sampled_from([1, 2, 8]))
+       st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 2_000, 1 << 20]))
 def test_changes_add_up_to_the_final_results(random: Random, bracket: str, emit: str, rows_per_batch: int, shards: int,
-                                             buckets: int) -> None:
+                                             journal: int) -> None:
     case = any_kind(random, (bracket,), grammatical=None, rows=20, aggregates=PLAIN)
     with tempfile.TemporaryDirectory() as folder:
         found = run_rows_in_process(case, Path(folder), random=random, rows_per_batch=rows_per_batch, shards=shards,
-                                    buckets=buckets, emit=emit)
+                                    journal=journal, emit=emit)
     assert_same_rows(added_up(found.rows), case.expected())
 
 

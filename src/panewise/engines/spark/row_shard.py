@@ -1,9 +1,7 @@
-"""The stateful half of a streaming aggregate whose windows panes do not serve: kernels over rows, a few per shard.
+"""One shard of an aggregate whose windows panes do not serve: a kernel over rows, its state a snapshot and a journal.
 
-The groups of a shard are spread over *buckets*, each with a kernel of its own, saved as one chunk. A step loads the
-buckets that got rows, and all of them when a promise could close windows; it writes those that changed. A bucket that
-neither got rows nor closed a window stays as it was saved: the bounds it has missed meanwhile are the shard's, and are
-told to it when it is loaded again.
+A step is all rows of a micro-batch, then what was promised in it. A worker that served the shard before goes on with
+the kernel it has; any other reads the snapshot and takes in the journal again.
 """
 
 from __future__ import annotations
@@ -12,26 +10,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark import at_hand
-from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.journal import Journal
 from panewise.engines.spark.partial_stage import RAW
 from panewise.engines.spark.row_kernel import RowKernel
 from panewise.engines.spark.shard import ChunkStore
 from panewise.engines.spark.shard_progress import ShardProgress
-from panewise.engines.spark.wire import POSITION
+from panewise.engines.spark.wire import POSITION, ROW_BOUND
 from panewise.kernels.base import WindowKernel
 from panewise.kernels.emission import FINAL, Emission
+from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.late import LatePolicy
+from panewise.progress.notation import pattern_from_state, pattern_to_state
 from panewise.progress.punctuation import Punctuation
-from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.session import SessionWindow
 
 KIND = "row-shard"
-BUCKET = "__pw_bucket"
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,6 @@ class RowShardConfig:
     kernel: RowKernel
     inputs: tuple[str, ...]
     shards: int
-    buckets: int
     delays: tuple[tuple[str, int], ...]
     attribute: str
     kind: OrdinalKind
@@ -80,40 +77,30 @@ class RowShard(ShardProgress):
     """One shard during one step."""
 
     def __init__(self, config: RowShardConfig, store: ChunkStore, saved: str | None) -> None:
+        self.config, self._journal = config, Journal(store)
+        self._kernel: WindowKernel | None = None
         super().__init__(config.inputs, dict(config.delays), KIND, config.identity(), saved)
-        self.config, self.store = config, store
-        self._at_hand: dict[int, WindowKernel] = {}
+
+    def _more(self) -> dict[str, Any]:
+        return {"journal": self._journal.state()}
+
+    def _restore_more(self, state: Mapping[str, Any]) -> None:
+        self._journal.restore(state["journal"])
 
     def step(self, rows: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
         """Take in a micro-batch: all rows, then what was promised; the results of the windows it closed."""
+        kernel = self._kernel = self._loaded()
         arrived = self._in_order(list(rows))
-        linear_before = self.bounds.linear
-        kernels: dict[int, WindowKernel] = {}
-        changed: set[int] = set()
-        found: list[pa.Table] = []
-        self._at_hand = at_hand.take(self.token) or {}
-        for bucket, part in self._by_bucket(arrived):
-            kernel = kernels[bucket] = self._loaded(bucket, linear_before)
-            found += self._process(kernel, part)
-            changed.add(bucket)
+        found = self._process(kernel, arrived) if arrived is not None else []
         promises = self.learn(news)
         if self.config.kernel.by_position:  # positions move with rows; only the end says more
             promises = [p for p in promises if p.covers_everything]
-        if promises:
-            for bucket in self.known - kernels.keys():
-                kernels[bucket] = self._loaded(bucket, linear_before)
-            grouped = any(p.attributes - {ORDINAL} for p in promises)
-            for bucket, kernel in kernels.items():
-                results = [kernel.advance(promise) for promise in promises]
-                if grouped or any(r.num_rows for r in results):
-                    changed.add(bucket)
-                found += results
-        for bucket in sorted(changed):
-            self.store.put(bucket, kernels[bucket].snapshot())
-            self.known.add(bucket)
-            self.open[str(bucket)] = kernels[bucket].counters()["open_windows"]
-        self._at_hand |= kernels
-        self.token = at_hand.keep(self._at_hand)
+        found += [kernel.advance(promise) for promise in promises]
+        if arrived is not None or promises:
+            self._journal.append(arrived.nbytes if arrived is not None else 0, lambda: self._entry(arrived, promises),
+                                 kernel.snapshot)
+        self.open = {"": kernel.counters()["open_windows"]}
+        self.token = at_hand.keep(kernel)
         tables = [self.config.kernel.results(table) for table in found if table.num_rows]
         return pa.concat_tables(tables) if tables else self.config.result_schema.empty_table()
 
@@ -128,15 +115,13 @@ class RowShard(ShardProgress):
         return self.config.result_schema.empty_table()
 
     def peek(self) -> pa.Table:
-        """What open windows would give if nothing more came; reads all buckets."""
-        found = [self._loaded(bucket, self.bounds.linear).peek() for bucket in sorted(self.known)]
-        tables = [self.config.kernel.results(table) for table in found if table.num_rows]
-        return pa.concat_tables(tables) if tables else self.nothing
+        """What open windows would give if nothing more came."""
+        found = self._kernel.peek() if self._kernel is not None else None
+        return self.config.kernel.results(found) if found is not None and found.num_rows else self.nothing
 
     def open_windows(self) -> tuple[int, int] | None:
-        """How many windows are open, as a range: those of all buckets, or the most of one where they are the same."""
-        count = max if self.config.shared_windows else sum
-        return (0, count(self.open.values())) if self.open else None
+        """How many windows are open, as a range."""
+        return (0, sum(self.open.values())) if self.open else None
 
     def _in_order(self, rows: list[pa.Table]) -> pa.Table | None:
         if not rows:
@@ -147,18 +132,6 @@ class RowShard(ShardProgress):
         places = table.column(POSITION).to_numpy()
         return table if (places[1:] >= places[:-1]).all() else table.sort_by(POSITION)
 
-    def _by_bucket(self, rows: pa.Table | None) -> Iterable[tuple[int, pa.Table]]:
-        if rows is None or not rows.num_rows:
-            return []
-        buckets = rows.column(BUCKET).to_numpy()
-        counts = np.bincount(buckets)
-        numbers = np.flatnonzero(counts).tolist()
-        if len(numbers) == 1:
-            return [(numbers[0], rows)]
-        together = rows.take(np.argsort(buckets.astype(np.int16), kind="stable"))  # by radix: faster than comparing
-        ends = np.cumsum(counts)
-        return [(number, together.slice(ends[number] - counts[number], counts[number])) for number in numbers]
-
     def _process(self, kernel: WindowKernel, rows: pa.Table) -> list[pa.Table]:
         late_before = kernel.late_rows
         late = self.config.kernel.process(kernel, rows)
@@ -167,32 +140,29 @@ class RowShard(ShardProgress):
             self.late_texts += rows.column(RAW).filter(late).to_pylist()
         return [kernel.ripe()]
 
-    def _loaded(self, bucket: int, linear: int) -> WindowKernel:
-        kernel: WindowKernel | None = self._at_hand.get(bucket)
+    def _loaded(self) -> WindowKernel:
+        """The kernel as it was after the last micro-batch."""
+        kernel: WindowKernel | None = at_hand.take(self.token)
         if kernel is not None:
-            return self._heard(kernel, linear)
+            return kernel
         kernel = self.config.kernel.kernel()
-        data = self.store.get(bucket) if bucket in self.known else None
-        if data is not None:
-            kernel.restore(data)
-        self._heard(kernel, linear)
-        if data is None:
-            for promise in self._ahead():
-                kernel.advance(promise)
+        snapshot = self._journal.snapshot()
+        if snapshot is not None:
+            kernel.restore(snapshot)
+        for entry in self._journal.entries():
+            header, tables = decode_state(entry, KIND, VERSION)
+            if "rows" in tables:
+                self.config.kernel.process(kernel, tables["rows"])
+                kernel.ripe()
+            for patterns in header["promises"]:
+                kernel.advance(Punctuation.of({a: pattern_from_state(a, p) for a, p in patterns.items()}))
         return kernel
 
-    def _heard(self, kernel: WindowKernel, linear: int) -> WindowKernel:
-        """A kernel that knows the bound of all; that closes nothing: it would have been loaded for it."""
-        if linear != NO_BOUND and not self.config.kernel.by_position:
-            kernel.advance(Punctuation.below(ORDINAL, linear))
-        return kernel
-
-    def _ahead(self) -> Iterable[Punctuation]:
-        """Promises for single groups, which a new kernel has not heard."""
-        bounds = self.bounds
-        for group in bounds.group_keys():
-            yield Punctuation.below(ORDINAL, bounds.bound_for(group), **group)
-        for patterns, bound in bounds.selections:
-            yield Punctuation.of({**dict(patterns.patterns), **dict(Punctuation.below(ORDINAL, bound).patterns)})
-
-
+    def _entry(self, rows: pa.Table | None, promises: Iterable[Punctuation]) -> bytes:
+        """What came, as an entry of the journal."""
+        said = [{a: pattern_to_state(p) for a, p in promise.patterns} for promise in promises]
+        needed = {*self.config.kernel.columns, ROW_BOUND}
+        if rows is None:
+            return encode_state(KIND, VERSION, {"promises": said}, {})
+        chosen = [c for c in rows.column_names if c in needed] or rows.column_names[:1]  # or their number would be lost
+        return encode_state(KIND, VERSION, {"promises": said}, {"rows": rows.select(chosen).combine_chunks()})

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from panewise.engines.spark.lineage import Origin
@@ -53,8 +52,9 @@ class RowStage:
         rows = pa.concat_tables(pending)
         shards = rows.column(SHARD).to_numpy()
         wanted = rows.select(self.columns)
+        found = [shard for shard in self.shards if (shards == shard).any()]
         made = []
-        for shard in np.unique(shards).tolist():
-            mine = wanted.filter(pa.array(shards == shard))
+        for shard in found:
+            mine = wanted if len(found) == 1 else wanted.filter(pa.array(shards == shard))
             made.append({"shard": shard, "part": part, "payload": packed(mine)})
         yield from pa.Table.from_pylist(made, MESSAGE_SCHEMA).to_batches()

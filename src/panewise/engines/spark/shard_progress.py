@@ -95,7 +95,15 @@ class ShardProgress:
         """Bounds and counters as JSON."""
         return json.dumps({"kind": self.kind, "version": VERSION, "identity": self.identity,
                            "progress": self.meld.snapshot(), "late": self.late, "chunks": sorted(self.known),
-                           "top": self.top, "open": self.open, "token": self.token})
+                           "top": self.top, "open": self.open, "token": self.token,
+                           "more": self._more()})
+
+    def _more(self) -> dict[str, Any]:
+        """What else a kind of shard saves."""
+        return {}
+
+    def _restore_more(self, state: Mapping[str, Any]) -> None:
+        """Go on from it."""
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         refuse_other(state, self.kind, VERSION, self.identity)
@@ -105,3 +113,4 @@ class ShardProgress:
         self.top = int(state.get("top", NO_BOUND))
         self.open = dict(state.get("open", {}))
         self.token = str(state.get("token", ""))
+        self._restore_more(state.get("more", {}))

@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 from panewise.core.errors import PlanError, SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.calls import argument_columns, bound_aggregates
-from panewise.engines.spark.fragment import Fragment, as_ordinal, field_of, result_field
+from panewise.engines.spark.fragment import ORDINAL, Fragment, as_ordinal, field_of, result_field
 from panewise.engines.spark.host import hosted
 from panewise.engines.spark.host_step import Unpack
 from panewise.engines.spark.lineage import Origin, origins
@@ -35,10 +35,10 @@ from panewise.engines.spark.progress import Derived, derived
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.row_kernel import RowKernel
-from panewise.engines.spark.row_shard import BUCKET, RowShardConfig
+from panewise.engines.spark.row_shard import RowShardConfig
 from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
-from panewise.engines.spark.sharding import plain_zero, shard_labels, with_shard
+from panewise.engines.spark.sharding import shard_labels, with_shard
 from panewise.engines.spark.wire import CHANGE_COLUMN, INPUT, LATE_COLUMN, POSITION, ROW_BOUND
 from panewise.kernels.emission import CHANGE, Emission
 from panewise.kernels.panes import WINDOW_ID
@@ -48,8 +48,6 @@ Progress: TypeAlias = str | Mapping[str, str]
 """One policy for all streams, or one for each by its name."""
 LATE_METRIC = "panewise"
 """The observed metric of a streaming query: ``late_rows`` of each micro-batch, and ``open_windows`` after it."""
-BUCKETS = 8
-"""Kernels per shard where windows are put together from rows; each is saved as one piece."""
 NEEDS_STAMPS = ("late rows as an output need rows that carry the bound in force at their arrival: read files with "
                 "panewise.engines.spark.sources.read_stream, or choose another late policy")
 
@@ -139,18 +137,16 @@ def prepare_rows(fragment: Fragment, *, late: LatePolicy, progress: Progress, sh
         raise UnsupportedError(NEEDS_STAMPS)
     together = shared_columns(fragment)
     labels = shard_labels(shards if together else 1)
-    buckets = BUCKETS if together else 1
-    config = RowShardConfig(kernel, tuple(o.tag for o in inputs), len(labels), buckets,
-                            _delays(follow), fragment.clause.attribute, fragment.clause.ordinal)
+    config = RowShardConfig(kernel, tuple(o.tag for o in inputs), len(labels), _delays(follow),
+                            fragment.clause.attribute, fragment.clause.ordinal)
     more = _progress_columns(fragment, follow)
     if late is LatePolicy.SIDE and stamped:
         more.append(fragment.late_text.alias(RAW))
     rows = with_shard(fragment.rows_with(*more), together, labels)
-    chosen = F.pmod(F.xxhash64(F.lit(7), *(plain_zero(rows, c) for c in together)), F.lit(buckets)) if together \
-        else F.lit(0)
-    rows = rows.withColumn(BUCKET, chosen.cast("int"))
     sides = [c for c in (POSITION, ROW_BOUND, RAW) if c in rows.columns]
-    stage = RowStage(tuple(dict.fromkeys([*kernel.columns, BUCKET, *sides])), labels, inputs, tuple(follow))
+    stage = RowStage(tuple(dict.fromkeys([*kernel.columns, *sides])), labels, inputs, tuple(follow))
+    needed = [c for c in rows.columns if c != ORDINAL or follow or c in kernel.columns]
+    rows = rows.select(*map(quoted, needed))
     return config, stage, rows
 
 

@@ -1,10 +1,4 @@
-"""One shard of a hosted query: a running query fed micro-batch by micro-batch, its state a snapshot and a journal.
-
-Saving a whole query after every micro-batch would cost what it keeps, not what came. So what came is saved, as entries
-of a journal, and the query itself only when the journal has grown as long as it: per row, state is written a constant
-number of times. A worker that served the shard before still has the query as it was after that micro-batch and goes on
-with it; any other reads the snapshot and takes in the journal again, which gives the same query.
-"""
+"""One shard of a hosted query: a running query fed micro-batch by micro-batch, its state a snapshot and a journal."""
 
 from __future__ import annotations
 
@@ -19,6 +13,7 @@ import pyarrow.compute as pc
 from panewise.core.errors import CheckpointError, LateRowError
 from panewise.engines.spark import at_hand
 from panewise.engines.spark.fragment import ORDINAL
+from panewise.engines.spark.journal import Journal
 from panewise.engines.spark.partial_stage import RAW
 from panewise.engines.spark.queries.placing import HostedInput
 from panewise.engines.spark.queries.stage import BESIDE, TAG
@@ -37,12 +32,6 @@ from panewise.queries.opening import knows_late_rows
 
 KIND = "query-shard"
 VERSION = 1
-SNAPSHOT = 0
-"""The chunk of the snapshot; entries of the journal are counted from 1."""
-FEW_BYTES = 1 << 20
-"""A journal so short is never worth a snapshot."""
-LONGEST = 32
-"""Entries after which a snapshot is taken anyway: each is a message to read when the query starts again."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +74,11 @@ class QueryShard:
     """One shard during one step."""
 
     def __init__(self, config: QueryConfig, store: ChunkStore, saved: str | None, number: int) -> None:
-        self.config, self.store, self.number = config, store, number
+        self.config, self.number = config, number
         self.late = 0
         self.late_texts: list[str] = []
         self._inputs = {i.tag: i for i in config.inputs}
-        self._journal: tuple[int, int] = (1, 1)
-        """The first entry of the journal and the one to come."""
-        self._journal_bytes, self._snapshot_bytes, self._token = 0, 0, ""
+        self._journal, self._token = Journal(store), ""
         self._fresh = saved is None
         if saved is not None:
             try:
@@ -102,15 +89,12 @@ class QueryShard:
     def _restore(self, state: Mapping[str, Any]) -> None:
         refuse_other(state, KIND, VERSION, self.config.identity())
         self.late, self._token = int(state["late"]), str(state["token"])
-        first, stop = state["journal"]
-        self._journal = (int(first), int(stop))
-        self._journal_bytes, self._snapshot_bytes = int(state["journal_bytes"]), int(state["snapshot_bytes"])
+        self._journal.restore(state["journal"])
 
     def saved(self) -> str:
         """Where the state is, as JSON."""
         return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity(), "late": self.late,
-                           "token": self._token, "journal": list(self._journal), "journal_bytes": self._journal_bytes,
-                           "snapshot_bytes": self._snapshot_bytes})
+                           "token": self._token, "journal": self._journal.state()})
 
     def open_windows(self) -> tuple[int, int] | None:
         """Windows of a relation move; none opens or closes."""
@@ -129,7 +113,9 @@ class QueryShard:
         found = [] if not self._fresh else self._complete(query)
         found += take(query, self._inputs, rows, promises)
         self.late += query.late_count - late_before
-        self._save(query, rows, promises)
+        self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(rows, promises),
+                             query.snapshot)
+        self._token = at_hand.keep(query)
         return joined(found, self.config.result_schema)
 
     def whole(self, tables: list[pa.Table]) -> Iterator[pa.Table]:
@@ -188,33 +174,14 @@ class QueryShard:
         query = self.config.open()
         if self._fresh:
             return query
-        snapshot = self.store.get(SNAPSHOT) if self._snapshot_bytes else None
+        snapshot = self._journal.snapshot()
         if snapshot is not None:
             query.restore(snapshot)
         else:
             self._complete(query)
-        for number in range(*self._journal):
-            entry = self.store.get(number)
-            if entry is None:
-                raise CheckpointError(DAMAGED)
+        for entry in self._journal.entries():
             take(query, self._inputs, *read_entry(entry))
         return query
-
-    def _save(self, query: RunningQuery, rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) \
-            -> None:
-        first, stop = self._journal
-        entry = write_entry(rows, promises)
-        size = self._journal_bytes + len(entry)
-        if size > max(FEW_BYTES, self._snapshot_bytes) or stop - first >= LONGEST:
-            snapshot = query.snapshot()
-            self.store.put(SNAPSHOT, snapshot)
-            for number in range(first, stop):
-                self.store.remove(number)
-            self._journal, self._journal_bytes, self._snapshot_bytes = (stop, stop), 0, len(snapshot)
-        else:
-            self.store.put(stop, entry)
-            self._journal, self._journal_bytes = (first, stop + 1), size
-        self._token = at_hand.keep(query)
 
 
 # -- rows and promises into a query
