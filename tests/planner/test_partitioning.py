@@ -1,0 +1,48 @@
+"""By which columns plans are split, and which run in one piece."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from panewise.core.schema import Catalog, SourceKind, SourceSchema
+from panewise.planner.partitioning import placement
+from panewise.sql import parse
+
+COLUMNS = pa.schema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()})
+STREAMS = {name: SourceSchema.of(COLUMNS, time="ts") for name in ("a", "b", "c")}
+CATALOG = Catalog({**STREAMS, "names": SourceSchema.of(pa.schema({"k": pa.string(), "name": pa.string()}),
+                                                       kind=SourceKind.NRR)})
+
+
+@pytest.mark.parametrize(("text", "keys"), [
+    ("SELECT * FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", {"a": "k", "b": "k"}),
+    ("SELECT * FROM a [RANGE 5], b [RANGE 5], c [RANGE 5] WHERE a.k = b.k AND b.k = c.k",
+     {"a": "k", "b": "k", "c": "k"}),
+    ("SELECT * FROM a [RANGE 5], b [RANGE 5] WHERE a.v = b.v AND a.k < b.k", {"a": "v", "b": "v"}),
+    ("SELECT DISTINCT v FROM a [RANGE 5]", {"a": "v"}),
+    ("SELECT k FROM a [RANGE 5] EXCEPT ALL SELECT k FROM b [RANGE 5]", {"a": "k", "b": "k"}),
+    ("SELECT v, k FROM a [RANGE 5] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)", {"a": "k", "b": "k"}),
+    ("SELECT k, count(*) AS n FROM a [ROWS 3 PARTITION BY k] GROUP BY k", {"a": "k"}),
+    ("SELECT a.v, names.name FROM a, names WHERE a.k = names.k", {"a": "v"}),
+])
+def test_a_column_that_all_operators_keep_together_splits_a_plan(text: str, keys: dict[str, str]) -> None:
+    found = placement(parse(text, CATALOG))
+    assert found is not None
+    assert set(keys) == set(dict(found.keys))
+    assert "names" not in text or found.everywhere == {"names"}
+    if "DISTINCT" not in text and "names" not in text:
+        assert dict(found.keys) == keys
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT count(*) AS n FROM a [RANGE 5]",
+    "SELECT * FROM a [RANGE 5], b [RANGE 5] WHERE a.v < b.v",
+    "SELECT * FROM a [RANGE 5], b [RANGE 5], c [RANGE 5] WHERE a.k = b.k AND b.v = c.v",
+    "SELECT k, count(*) AS n FROM a [ROWS 3] GROUP BY k",
+    "SELECT Rstream(k) FROM a [RANGE 5]",
+    "SELECT * FROM a [RANGE 5] LIFETIME 50",
+    "SELECT x.v FROM a [RANGE 5] AS x, a [RANGE 5] AS y WHERE x.k = y.v",
+])
+def test_what_needs_everything_together_is_not_split(text: str) -> None:
+    assert placement(parse(text, CATALOG)) is None
