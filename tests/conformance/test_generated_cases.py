@@ -146,7 +146,7 @@ def test_spark_batch_runs_every_aggregate(bracket: str, spark: SparkSession, tmp
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("seed", range(100, 102))
 def test_spark_streaming_gives_the_oracles_answer(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = non_empty(seed, NATIVE if seed % 2 else None)
     cut = 5 + seed % 3
