@@ -186,7 +186,8 @@ def test_columns_that_are_missing_or_cannot_order_are_refused_before_anything_ru
 
 def test_what_spark_does_not_run_is_refused(spark: SparkSession) -> None:
     frame = frame_of(spark, ROWS)
-    assert sorted(run_batch(source(), {"s": frame}).collect()) == sorted(frame.collect())  # a stream as it is
+    found = run_batch(source(), {"s": frame})  # a stream as it is
+    assert sorted(map(str, found.collect())) == sorted(map(str, frame.select(found.columns).collect()))
     rows = WindowAggregate(source(), plan(SlidingWindow(30, 10)).window, (), ())
     nested = plan(SlidingWindow(30, 10), below=rows)
     with pytest.raises(UnsupportedError):
