@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,6 +14,29 @@ from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, Heard, partitio
 from panewise.engines.spark.sharding import SHARD
 
 ROWS_PER_MESSAGE = 100_000
+
+
+def sent(batches: Iterable[pa.RecordBatch], heard: Heard, shards: Sequence[int],
+         messages: Callable[[list[pa.Table], int], Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+    """One task: rows as messages, about ``ROWS_PER_MESSAGE`` at a time; then, to all shards, what it heard."""
+    part = partition_number()
+    pending: list[pa.Table] = []
+    waiting = 0
+    for batch in batches:
+        rows = heard.listen(pa.Table.from_batches([batch]))
+        if rows.num_rows:
+            pending.append(rows)
+            waiting += rows.num_rows
+        if waiting >= ROWS_PER_MESSAGE:
+            yield from messages(pending, part)
+            pending, waiting = [], 0
+    if pending:
+        yield from messages(pending, part)
+    news = heard.news()
+    if any(news.values()):
+        text = json.dumps(news)
+        said = [{"shard": shard, "part": part, "control": text} for shard in shards]
+        yield from pa.Table.from_pylist(said, MESSAGE_SCHEMA).to_batches()
 
 
 @dataclass(frozen=True)
@@ -27,26 +50,8 @@ class RowStage:
     """The inputs whose bound is derived from the largest value of the micro-batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task: rows as messages, at most ``ROWS_PER_MESSAGE`` at a time; then what the task heard of progress."""
-        heard = Heard(self.origins, self.followed)
-        part = partition_number()
-        pending: list[pa.Table] = []
-        waiting = 0
-        for batch in batches:
-            rows = heard.listen(pa.Table.from_batches([batch]))
-            if rows.num_rows:
-                pending.append(rows)
-                waiting += rows.num_rows
-            if waiting >= ROWS_PER_MESSAGE:
-                yield from self._messages(pending, part)
-                pending, waiting = [], 0
-        if pending:
-            yield from self._messages(pending, part)
-        news = heard.news()
-        if any(news.values()):
-            text = json.dumps(news)
-            said = [{"shard": shard, "part": part, "control": text} for shard in self.shards]
-            yield from pa.Table.from_pylist(said, MESSAGE_SCHEMA).to_batches()
+        """One task."""
+        return sent(batches, Heard(self.origins, self.followed), self.shards, self._messages)
 
     def _messages(self, pending: list[pa.Table], part: int) -> Iterator[pa.RecordBatch]:
         rows = pa.concat_tables(pending)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +12,12 @@ import pyarrow.compute as pc
 
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.packing import packed
-from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, RAW, Heard, partition_number
+from panewise.engines.spark.partial_stage import MESSAGE_SCHEMA, RAW, Heard
 from panewise.engines.spark.queries.placing import HostedInput
+from panewise.engines.spark.row_stage import sent
 from panewise.engines.spark.sharding import SHARD
 from panewise.engines.spark.wire import INPUT, POSITION, ROW_BOUND
 
-ROWS_PER_MESSAGE = 100_000
 TAG = b"input"
 """Where the schema of a message says which input its rows are of."""
 BESIDE = (ORDINAL, POSITION, ROW_BOUND, RAW)
@@ -35,26 +34,9 @@ class QueryStage:
     """The inputs whose bound is derived from the largest value of the micro-batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task: rows as messages, a table per input and shard; then what the task heard of progress."""
+        """One task; a message has rows of one input for one shard."""
         heard = Heard(tuple(i.origin() for i in self.inputs), self.followed)
-        part = partition_number()
-        pending: list[pa.Table] = []
-        waiting = 0
-        for batch in batches:
-            rows = heard.listen(pa.Table.from_batches([batch]))
-            if rows.num_rows:
-                pending.append(rows)
-                waiting += rows.num_rows
-            if waiting >= ROWS_PER_MESSAGE:
-                yield from self._messages(pending, part)
-                pending, waiting = [], 0
-        if pending:
-            yield from self._messages(pending, part)
-        news = heard.news()
-        if any(news.values()):
-            text = json.dumps(news)
-            said = [{"shard": shard, "part": part, "control": text} for shard in self.shards]
-            yield from pa.Table.from_pylist(said, MESSAGE_SCHEMA).to_batches()
+        return sent(batches, heard, self.shards, self._messages)
 
     def _messages(self, pending: list[pa.Table], part: int) -> Iterator[pa.RecordBatch]:
         rows = pa.concat_tables(pending)
