@@ -22,7 +22,6 @@ from panewise.plan.nodes import Named, Node, Source
 from panewise.planner.partitioning import placement
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
-from panewise.progress.notation import pattern_to_state
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Timeline
 from panewise.queries import open_plan
@@ -76,7 +75,7 @@ class Hosted:
             row = {**{n: arrival.item.get(n) for n in item.schema.names}, **self._beside(item, dict(arrival.item))}
             for label in self._labels(item, arrival.item):
                 rows.setdefault((label, item.tag), []).append(row)
-        said = [[tag, {a: pattern_to_state(p) for a, p in promise.patterns}] for tag, promise in [*promises, *ends]]
+        said = [[tag, promise.to_state()] for tag, promise in [*promises, *ends]]
         results: list[dict[str, Any]] = []
         for label in self.labels:
             mine = [self._message(tag, part) for (where, tag), part in rows.items() if where == label]

@@ -205,11 +205,6 @@ class DensePanes:
         values = as_floats(array) if form.fold.startswith("float") else long_keys(array)
         FOLDS[form.fold](*states, slots, values, *level)
 
-    def column(self, number: int) -> Numbers:
-        """One state column, all cells in a row."""
-        column: Numbers = self._columns[number]
-        return column
-
     def _slots(self, values: Ordinals, codes: Codes) -> Slots:
         slots = self._slots_for(len(values))
         spec = self.spec
@@ -389,7 +384,7 @@ class DensePanes:
         slots = self._row_of[panes - self._first_pane] * self.groups + groups
         self.ints[0].reshape(-1)[slots] = counts
         for number, state in enumerate(states):
-            self.column(number)[slots] = state
+            self._columns[number][slots] = state
 
 
 def _merges(columns: Sequence[StateColumn]) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from panewise.core.errors import CheckpointError, ProgressError
 from panewise.core.ordinals import Ordinals
-from panewise.progress.notation import pattern_from_state, pattern_to_state, value_from_state, value_to_state
+from panewise.progress.notation import value_from_state, value_to_state
 from panewise.progress.patterns import Constant, OneOf, as_values, plain_column
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -217,7 +217,7 @@ class BoundTable:
                 for names, table in self.groups.items()
             ],
             "selections": [
-                {"patterns": {a: pattern_to_state(p) for a, p in patterns.patterns}, "bound": bound}
+                {"patterns": patterns.to_state(), "bound": bound}
                 for patterns, bound in self.selections
             ],
         }
@@ -241,7 +241,7 @@ class BoundTable:
             bounds = {tuple(value_from_state(v) for v in key): int(bound) for key, bound in saved["bounds"]}
             self.groups[names] = GroupBounds(names, bounds)
         self.selections = [
-            (Punctuation.of({a: pattern_from_state(a, p) for a, p in saved["patterns"].items()}), int(saved["bound"]))
+            (Punctuation.from_state(saved["patterns"]), int(saved["bound"]))
             for saved in state["selections"]
         ]
 

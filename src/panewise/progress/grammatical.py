@@ -17,7 +17,6 @@ import pyarrow as pa
 from panewise.core.errors import LateRowError, ProgressError
 from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.progress.bounds import BoundTable
-from panewise.progress.notation import pattern_from_state, pattern_to_state
 from panewise.progress.patterns import Mask
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Row, Timeline
@@ -109,14 +108,14 @@ class Guard:
 
     def snapshot(self) -> dict[str, Any]:
         """The state as data that JSON can hold."""
-        others = [{a: pattern_to_state(p) for a, p in punctuation.patterns} for punctuation in self.others]
+        others = [punctuation.to_state() for punctuation in self.others]
         return {"violated": self.violated, "bounds": self.bounds.snapshot(), "others": others}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what ``snapshot`` saved."""
         self.violated = int(state["violated"])
         self.bounds.restore(state["bounds"])
-        self.others = [Punctuation.of({a: pattern_from_state(a, p) for a, p in saved.items()})
+        self.others = [Punctuation.from_state(saved)
                        for saved in state["others"]]
 
 

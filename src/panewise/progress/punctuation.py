@@ -21,7 +21,9 @@ from panewise.progress.notation import (
     ordinal_reader,
     ordinal_to_json,
     pattern_from_json,
+    pattern_from_state,
     pattern_to_json,
+    pattern_to_state,
     successor,
 )
 from panewise.progress.patterns import WILDCARD, Below, Between, Constant, OneOf, Pattern, Wildcard
@@ -100,6 +102,19 @@ class Punctuation:
             read = constant_reader(name, types[name] if types is not None else None)
             found[name] = pattern_from_json(name, value, read, bare=Constant)
         return cls.of(found)
+
+    def to_state(self) -> dict[str, Any]:
+        """As saved state has it: exact without a schema."""
+        return {attribute: pattern_to_state(pattern) for attribute, pattern in self.patterns}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Punctuation:
+        """The inverse of ``to_state``.
+
+        >>> Punctuation.from_state(Punctuation.below("ts", 5).to_state()) == Punctuation.below("ts", 5)
+        True
+        """
+        return cls.of({attribute: pattern_from_state(attribute, saved) for attribute, saved in state.items()})
 
     def to_json(self, ordering: str, kind: OrdinalKind) -> dict[str, Any]:
         """The value of an NDJSON line's ``punctuation`` key.

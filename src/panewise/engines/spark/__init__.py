@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panewise.engines.spark.describe import explain_frames
-    from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming, source_schema
+    from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
     from panewise.engines.spark.failures import plain_errors, translate
     from panewise.engines.spark.generated import read_auction
     from panewise.engines.spark.progress import arrival, punctuated, split_late
+    from panewise.engines.spark.relation import source_schema
     from panewise.engines.spark.shipping import package_zip, ship
     from panewise.engines.spark.sinks import committed_parts, read_parts, register_parts
     from panewise.engines.spark.sockets import SocketSpool, read_socket
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "describe": ("explain_frames",),
-    "engine": ("explain_strategy", "run", "run_batch", "run_streaming", "source_schema"),
+    "engine": ("explain_strategy", "run", "run_batch", "run_streaming"),
     "failures": ("plain_errors", "translate"),
     "generated": ("read_auction",),
     "progress": ("arrival", "punctuated", "split_late"),
+    "relation": ("source_schema",),
     "shipping": ("package_zip", "ship"),
     "sinks": ("committed_parts", "read_parts", "register_parts"),
     "sockets": ("SocketSpool", "read_socket"),

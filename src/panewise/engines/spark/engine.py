@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from panewise.core.errors import PlanError
-from panewise.core.schema import SourceSchema
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.queries.running import explain_hosting, is_hosted, query_batch, query_stream
-from panewise.engines.spark.relation import data_columns, is_stateless, passed_on
+from panewise.engines.spark.relation import is_stateless, passed_on
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
-from panewise.engines.spark.types import arrow_type
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.progress.late import LatePolicy
-
-
-def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
-    """What a query may refer to in a DataFrame; side columns such as punctuation are not among it."""
-    wanted = set(data_columns(frame))
-    fields = [pa.field(f.name, arrow_type(f.dataType)) for f in frame.schema.fields if f.name in wanted]
-    return SourceSchema.of(pa.schema(fields), time=time)
 
 
 def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,

@@ -62,12 +62,18 @@ def corrected(config: HostConfig, shard: Shard | RowShard, store: ChunkStore, fi
 
 def _payload(config: HostConfig, results: pa.Table, late_rows: list[str]) -> bytes | None:
     if config.late is LatePolicy.SIDE:
-        results = results.append_column(LATE_COLUMN, pa.nulls(results.num_rows, pa.string()))
-        if late_rows:
-            blank = [pa.nulls(len(late_rows), f.type) for f in results.schema][:-1]
-            late = pa.table([*blank, pa.array(late_rows, pa.string())], schema=results.schema)
-            results = pa.concat_tables([results, late])
+        results = with_late_rows(results, late_rows)
     return table_bytes(results.combine_chunks()) if results.num_rows else None
+
+
+def with_late_rows(results: pa.Table, late_rows: list[str]) -> pa.Table:
+    """Results, then late rows as JSON in a column of their own."""
+    results = results.append_column(LATE_COLUMN, pa.nulls(results.num_rows, pa.string()))
+    if not late_rows:
+        return results
+    blank = [pa.nulls(len(late_rows), f.type) for f in results.schema][:-1]
+    late = pa.table([*blank, pa.array(late_rows, pa.string())], schema=results.schema)
+    return pa.concat_tables([results, late])
 
 
 class Unpack:

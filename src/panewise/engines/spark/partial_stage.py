@@ -26,7 +26,6 @@ from panewise.kernels.panes import PANE_ID
 from panewise.kernels.partials import BoundAggregate, combine_partials, partial_table
 from panewise.kernels.state_file import table_bytes
 from panewise.progress.late import LatePolicy, decide
-from panewise.progress.notation import pattern_to_state
 from panewise.progress.watermarks import NO_BOUND
 
 COUNTS_FROM = "__pw_from"
@@ -102,8 +101,7 @@ class Heard:
         origins = {o.tag: o for o in self.origins}
         for tag, text in zip(_tags(rows), rows.column(CONTROL).to_pylist(), strict=True):
             for promise in origins[tag].read(json.loads(text)):
-                patterns = {a: pattern_to_state(p) for a, p in promise.patterns}
-                self.promises.append([tag, patterns])
+                self.promises.append([tag, promise.to_state()])
 
     def _note_highest(self, table: pa.Table, values: Ordinals) -> None:
         bounds = values

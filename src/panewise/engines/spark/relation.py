@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.scalar import Scalar
+from panewise.core.schema import SourceSchema
+from panewise.engines.spark.types import arrow_type
 from panewise.engines.spark.wire import CONTROL, INPUT, SIDE_COLUMNS
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union
 
@@ -75,6 +78,13 @@ def filtered(frame: DataFrame, predicate: Scalar) -> DataFrame:
 def data_columns(frame: DataFrame) -> list[str]:
     """The columns a query knows of."""
     return [c for c in frame.columns if c not in SIDE_COLUMNS]
+
+
+def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
+    """What a query may refer to in a DataFrame; side columns such as punctuation are not among it."""
+    wanted = set(data_columns(frame))
+    fields = [pa.field(f.name, arrow_type(f.dataType)) for f in frame.schema.fields if f.name in wanted]
+    return SourceSchema.of(pa.schema(fields), time=time)
 
 
 def side_columns(frame: DataFrame) -> list[str]:

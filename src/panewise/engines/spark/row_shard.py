@@ -19,12 +19,11 @@ from panewise.engines.spark.partial_stage import RAW
 from panewise.engines.spark.row_kernel import RowKernel
 from panewise.engines.spark.shard import ChunkStore
 from panewise.engines.spark.shard_progress import ShardProgress
-from panewise.engines.spark.wire import POSITION, ROW_BOUND
+from panewise.engines.spark.wire import ROW_BOUND, in_order
 from panewise.kernels.base import WindowKernel
 from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.late import LatePolicy
-from panewise.progress.notation import pattern_from_state, pattern_to_state
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.session import SessionWindow
 
@@ -90,7 +89,8 @@ class RowShard(ShardProgress):
     def step(self, rows: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
         """Take in a micro-batch: all rows, then what was promised; the results of the windows it closed."""
         kernel = self._kernel = self._loaded()
-        arrived = self._in_order(list(rows))
+        came = list(rows)
+        arrived = in_order(pa.concat_tables(came)) if came else None
         found = self._process(kernel, arrived) if arrived is not None else []
         promises = self.learn(news)
         if self.config.kernel.by_position:  # positions move with rows; only the end says more
@@ -123,15 +123,6 @@ class RowShard(ShardProgress):
         """How many windows are open, as a range."""
         return (0, sum(self.open.values())) if self.open else None
 
-    def _in_order(self, rows: list[pa.Table]) -> pa.Table | None:
-        if not rows:
-            return None
-        table = pa.concat_tables(rows)
-        if POSITION not in table.column_names:
-            return table
-        places = table.column(POSITION).to_numpy()
-        return table if (places[1:] >= places[:-1]).all() else table.sort_by(POSITION)
-
     def _process(self, kernel: WindowKernel, rows: pa.Table) -> list[pa.Table]:
         late_before = kernel.late_rows
         late = self.config.kernel.process(kernel, rows)
@@ -155,12 +146,12 @@ class RowShard(ShardProgress):
                 self.config.kernel.process(kernel, tables["rows"])
                 kernel.ripe()
             for patterns in header["promises"]:
-                kernel.advance(Punctuation.of({a: pattern_from_state(a, p) for a, p in patterns.items()}))
+                kernel.advance(Punctuation.from_state(patterns))
         return kernel
 
     def _entry(self, rows: pa.Table | None, promises: Iterable[Punctuation]) -> bytes:
         """What came, as an entry of the journal."""
-        said = [{a: pattern_to_state(p) for a, p in promise.patterns} for promise in promises]
+        said = [promise.to_state() for promise in promises]
         needed = {*self.config.kernel.columns, ROW_BOUND}
         if rows is None:
             return encode_state(KIND, VERSION, {"promises": said}, {})

@@ -10,7 +10,6 @@ from panewise.core.errors import CheckpointError
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.progress.bounds import BoundTable
 from panewise.progress.meld import Meld
-from panewise.progress.notation import pattern_from_state
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 
@@ -40,7 +39,7 @@ def told(news: Iterable[Mapping[str, Any]], behind: Mapping[str, tuple[str, int]
     promises: list[tuple[str, Punctuation]] = []
     for said in news:
         for tag, patterns in said.get("promises", []):
-            promises.append((tag, Punctuation.of({a: pattern_from_state(a, p) for a, p in patterns.items()})))
+            promises.append((tag, Punctuation.from_state(patterns)))
         for tag, value in said.get("highest", {}).items():
             highest[tag] = max(highest.get(tag, NO_BOUND), int(value))
     for tag, value in highest.items():

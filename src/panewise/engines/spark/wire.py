@@ -15,6 +15,8 @@ column             type    meaning
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 CONTROL = "__pw_control"
 ROW_BOUND = "__pw_row_bound"
 POSITION = "__pw_position"
@@ -29,3 +31,11 @@ LATE_COLUMN = "__pw_late"
 
 CHANGE_COLUMN = "__pw_change"
 """Beside the result columns of early results: +1 for a row that holds now, -1 for one that does not any more."""
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """Rows in their order of arrival, where they say it; mostly they are in it already."""
+    if POSITION not in rows.column_names or rows.column(POSITION).null_count:
+        return rows
+    places = rows.column(POSITION).to_numpy()
+    return rows if (places[1:] >= places[:-1]).all() else rows.sort_by(POSITION)

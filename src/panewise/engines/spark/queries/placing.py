@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import pyarrow as pa
@@ -17,9 +17,8 @@ from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import ORDINAL, as_ordinal, late_text, result_field
 from panewise.engines.spark.lineage import Origin
 from panewise.engines.spark.partial_stage import RAW
-from panewise.engines.spark.relation import data_columns, quoted
+from panewise.engines.spark.relation import data_columns, quoted, source_schema
 from panewise.engines.spark.sharding import SHARD, plain_zero, shard_labels
-from panewise.engines.spark.types import arrow_type
 from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
 from panewise.plan.nodes import Named, Node, Source, Table
 from panewise.planner.forms import CHANGE
@@ -169,8 +168,6 @@ class Placed:
 def with_columns(plan: Node, frames: Mapping[str, DataFrame]) -> Node:
     """The plan with the columns of its inputs, where it was written without knowing them."""
     if isinstance(plan, Named) and plan.schema.open and plan.name in frames:
-        frame = frames[plan.name]
-        wanted = set(data_columns(frame))
-        fields = [pa.field(f.name, arrow_type(f.dataType)) for f in frame.schema.fields if f.name in wanted]
-        return type(plan)(plan.name, plan.schema.of(pa.schema(fields), time=plan.schema.time))
+        found = source_schema(frames[plan.name], time=plan.schema.time)
+        return replace(plan, schema=replace(plan.schema, columns=found.columns, open=False))
     return plan.with_inputs(*(with_columns(below, frames) for below in plan.inputs)) if plan.inputs else plan

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.engines.spark.fragment import result_field
 from panewise.engines.spark.host import hosted
-from panewise.engines.spark.host_step import Unpack
+from panewise.engines.spark.host_step import Unpack, with_late_rows
 from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import MESSAGE_DDL
 from panewise.engines.spark.progress import derived
@@ -77,14 +78,11 @@ class WholeInput:
 
     def _run(self, number: int, tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
         shard = QueryShard(self.config, Nowhere(), None, number)
+        side = self.config.late is LatePolicy.SIDE
         for found in shard.whole(tables):
-            late = pa.nulls(found.num_rows, pa.string())
-            whole = found.append_column(LATE_COLUMN, late) if self.config.late is LatePolicy.SIDE else found
-            yield from whole.to_batches()
+            yield from (with_late_rows(found, []) if side else found).to_batches()
         if shard.late_texts:
-            schema = _with_late(self.config)
-            blank = [pa.nulls(len(shard.late_texts), f.type) for f in schema][:-1]
-            yield from pa.table([*blank, pa.array(shard.late_texts, pa.string())], schema=schema).to_batches()
+            yield from with_late_rows(self.config.result_schema.empty_table(), shard.late_texts).to_batches()
 
 
 class Nowhere:
@@ -127,7 +125,7 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolic
     return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
 
 
-def _behind(placed: Placed, progress: Progress) -> tuple[tuple[str, int], ...]:
+def _behind(placed: Placed, progress: Progress) -> tuple[tuple[str, tuple[str, int]], ...]:
     """The inputs whose bound follows their largest value."""
     known = {i.name for i in placed.inputs}
     if not isinstance(progress, str) and (unknown := sorted(set(progress) - known)):
@@ -142,7 +140,7 @@ def _behind(placed: Placed, progress: Progress) -> tuple[tuple[str, int], ...]:
             raise UnsupportedError(f"progress {policy!r}: a column of its own for progress is for window aggregates; "
                                    "use late:<duration>, ordered, or punctuation")
         if follow is not None:
-            found.append((item.tag, follow.delay))
+            found.append((item.tag, (item.attribute, follow.delay)))
     return tuple(found)
 
 
@@ -163,7 +161,7 @@ def _complete(placed: Placed) -> tuple[tuple[str, tuple[tuple[int | None, bytes]
             plain = stage.plain(rows, item).select(item.schema.names)
             shards = rows.column(SHARD)
             for shard in shards.unique().to_pylist():
-                mine = shards.is_null() if shard is None else pa.compute.equal(shards, shard)
+                mine = shards.is_null() if shard is None else pc.equal(shards, shard)
                 parts.append((shard, table_bytes(plain.filter(mine).combine_chunks())))
         made.append((item.tag, tuple(parts)))
     return tuple(made)

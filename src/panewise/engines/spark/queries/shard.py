@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -19,12 +20,11 @@ from panewise.engines.spark.queries.placing import HostedInput
 from panewise.engines.spark.queries.stage import BESIDE, TAG
 from panewise.engines.spark.shard import ChunkStore
 from panewise.engines.spark.shard_progress import DAMAGED, refuse_other, told
-from panewise.engines.spark.wire import POSITION, ROW_BOUND
+from panewise.engines.spark.wire import ROW_BOUND, in_order
 from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
 from panewise.plan.nodes import Node
 from panewise.progress.late import LatePolicy
-from panewise.progress.notation import pattern_from_state, pattern_to_state
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries import RunningQuery, open_plan
@@ -42,19 +42,14 @@ class QueryConfig:
     inputs: tuple[HostedInput, ...]
     late: LatePolicy
     shards: int
-    schema: pa.Schema
+    result_schema: pa.Schema
     """The columns of results."""
-    behind: tuple[tuple[str, int], ...] = ()
-    """How far the bound of an input stays behind its largest value, where it is derived from it."""
+    behind: tuple[tuple[str, tuple[str, int]], ...] = ()
+    """Of inputs whose bound follows their largest value: the attribute, and how far behind."""
     complete: tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...] = ()
     """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
     emission: Emission = FINAL
     shared_windows: bool = False
-
-    @property
-    def result_schema(self) -> pa.Schema:
-        """The columns of results."""
-        return self.schema
 
     def open(self) -> RunningQuery:
         """A new query."""
@@ -64,6 +59,7 @@ class QueryConfig:
         """One shard, as it was saved."""
         return QueryShard(self, store, saved, number)
 
+    @cached_property
     def identity(self) -> dict[str, str]:
         """What must be the same when a query goes on from a checkpoint."""
         return {"query": self.open().fingerprint, "shards": str(self.shards), "late policy": self.late.value,
@@ -87,13 +83,13 @@ class QueryShard:
                 raise CheckpointError(DAMAGED) from error
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        refuse_other(state, KIND, VERSION, self.config.identity())
+        refuse_other(state, KIND, VERSION, self.config.identity)
         self.late, self._token = int(state["late"]), str(state["token"])
         self._journal.restore(state["journal"])
 
     def saved(self) -> str:
         """Where the state is, as JSON."""
-        return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity(), "late": self.late,
+        return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity, "late": self.late,
                            "token": self._token, "journal": self._journal.state()})
 
     def open_windows(self) -> tuple[int, int] | None:
@@ -107,9 +103,7 @@ class QueryShard:
         query = self._query()
         late_before = query.late_count
         rows = self._on_time(query, tables)
-        behind = {i.tag: (i.attribute or "", delay) for i in self.config.inputs for tag, delay in self.config.behind
-                  if tag == i.tag}
-        promises = told(news, behind)
+        promises = told(news, dict(self.config.behind))
         found = [] if not self._fresh else self._complete(query)
         found += take(query, self._inputs, rows, promises)
         self.late += query.late_count - late_before
@@ -141,8 +135,7 @@ class QueryShard:
         """The rows of each input in their order of arrival, without those that are late."""
         found = {}
         for tag, part in by_input(tables).items():
-            known = POSITION in part.column_names and part.column(POSITION).null_count == 0
-            rows = part.sort_by(POSITION) if known else part
+            rows = in_order(part)
             found[tag] = self._without_late(rows, self._inputs[tag]) if knows_late_rows(query) else rows
         return found
 
@@ -215,7 +208,7 @@ def joined(found: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
 
 def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) -> bytes:
     """What came in a micro-batch, as an entry of the journal."""
-    header = {"promises": [[tag, {a: pattern_to_state(p) for a, p in promise.patterns}] for tag, promise in promises]}
+    header = {"promises": [[tag, promise.to_state()] for tag, promise in promises]}
     kept = {tag: part.select([n for n in part.column_names if n not in BESIDE]).combine_chunks()
             for tag, part in rows.items()}
     return encode_state(KIND, VERSION, header, kept)
@@ -224,6 +217,4 @@ def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punc
 def read_entry(data: bytes) -> tuple[dict[str, pa.Table], list[tuple[str, Punctuation]]]:
     """Back."""
     header, tables = decode_state(data, KIND, VERSION)
-    promises = [(tag, Punctuation.of({a: pattern_from_state(a, p) for a, p in patterns.items()}))
-                for tag, patterns in header["promises"]]
-    return tables, promises
+    return tables, [(tag, Punctuation.from_state(patterns)) for tag, patterns in header["promises"]]
