@@ -1,10 +1,12 @@
 """The shards of a hosted query without Spark: rows routed, stamped and cut into micro-batches as Spark does.
 
 Every micro-batch restores a shard from its store; whether the worker still has the query at hand is drawn at random.
+Where the plan is cut, what the shards of a lower part tell is what those of the upper part read in the micro-batch.
 """
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -16,14 +18,15 @@ from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.queries.placing import HostedInput, hosted_input
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import TAG
-from panewise.engines.spark.wire import POSITION, ROW_BOUND
+from panewise.engines.spark.wire import CONTROL, POSITION, ROW_BOUND
 from panewise.kernels.state_file import table_bytes, table_from_bytes
 from panewise.plan.nodes import Named, Node, Source
+from panewise.planner.exchange import exchanged, relayed
 from panewise.planner.partitioning import placement
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.timeline import Timeline
+from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries import open_plan
 from panewise.queries.opening import ordering_columns
 from spark.in_process import Chunks
@@ -32,8 +35,10 @@ from spark.in_process import Chunks
 class Hosted:
     """A plan split over shards."""
 
-    def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0) -> None:
+    def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0, *, relays: bool = False) -> None:
+        plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
         self.plan, self.random = plan, Random(seed)
+        self.below = {part.name: Hosted(part.of, shards, late, seed, relays=True) for part in relayed(plan)}
         query = open_plan(plan, late=late)
         ordering = ordering_columns(query)
         nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
@@ -43,12 +48,22 @@ class Hosted:
         self.found = placement(plan) if dated else None
         self.labels = list(range(shards if self.found is not None else 1))
         self.config = QueryConfig(plan, tuple(self.inputs.values()), LatePolicy.parse(late), len(self.labels),
-                                  query.nothing().schema)
+                                  query.nothing().schema, relays=relays)
         self.saved: dict[int, str | None] = dict.fromkeys(self.labels)
         self.stores = {label: Chunks() for label in self.labels}
         self.bounds = {name: BoundTable(i.attribute or "") for name, i in self.inputs.items()}
-        self.late = 0
+        self.own_late = 0
         self.arrived = 0
+
+    @property
+    def late(self) -> int:
+        """Late rows of all parts."""
+        return self.own_late + sum(part.late for part in self.below.values())
+
+    @property
+    def streams(self) -> set[str]:
+        """What it reads, and what its lower parts read."""
+        return {*self.inputs, *(name for part in self.below.values() for name in part.streams)}
 
     def run(self, timeline: Timeline, cuts: frozenset[int] = frozenset()) -> list[dict[str, Any]]:
         """All results, in the order of micro-batches and shards."""
@@ -58,11 +73,26 @@ class Hosted:
             if place in cuts and pending:
                 found += self._batch(pending, [])
                 pending = []
-            if arrival.stream in self.inputs:
+            if arrival.stream in self.streams:
                 pending.append(arrival)
-        return found + self._batch(pending, [(i.tag, END) for i in self.inputs.values()])
+        return found + self._batch(pending, [name for name in self.streams if name not in self.below])
 
-    def _batch(self, arrivals: Timeline, ends: list[tuple[str, Punctuation]]) -> list[dict[str, Any]]:
+    def _batch(self, arrivals: Timeline, ended: list[str]) -> list[dict[str, Any]]:
+        own = [a for a in arrivals if a.stream in self.inputs]
+        for name, part in self.below.items():
+            told = part._batch([a for a in arrivals if a.stream in part.streams],
+                               [stream for stream in ended if stream in part.streams])
+            told.sort(key=lambda row: row[CONTROL] is not None)  # promises hold after the rows of all shards
+            own += [self._relayed(name, row) for row in told]
+        return self._own_batch(own, [(i.tag, END) for i in self.inputs.values() if i.name in ended])
+
+    def _relayed(self, name: str, row: dict[str, Any]) -> Arrival:
+        control = row.pop(CONTROL)
+        if control is None:
+            return Arrival(name, row)
+        return Arrival(name, self.inputs[name].origin().read(json.loads(control))[0])
+
+    def _own_batch(self, arrivals: Timeline, ends: list[tuple[str, Punctuation]]) -> list[dict[str, Any]]:
         rows: dict[tuple[int, str], list[dict[str, Any]]] = {}
         promises: list[tuple[str, Punctuation]] = []
         for arrival in arrivals:
@@ -87,7 +117,7 @@ class Hosted:
             before = shard.late
             with patch("panewise.engines.spark.journal.FEW_BYTES", self.random.choice([0, 1 << 20])):
                 results += shard.step(mine, [{"promises": said}]).to_pylist()
-            self.late += shard.late - before
+            self.own_late += shard.late - before
             self.saved[label] = shard.saved()
         return results
 

@@ -40,7 +40,8 @@ QUERIES = {
     "not exists": "SELECT k, v FROM a [RANGE 8] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)",
     "except": "SELECT k FROM a [RANGE 9] EXCEPT ALL SELECT k FROM b [RANGE 4]",
     "groups": "SELECT k, count(*) AS n, sum(v) AS total FROM a [ROWS 3 PARTITION BY k] GROUP BY k",
-    "in one piece": "SELECT count(*) AS n FROM a [RANGE 6], b [RANGE 6] WHERE a.v = b.v",
+    "in one piece": "SELECT count(*) AS n FROM a [RANGE 6], b [RANGE 6] WHERE a.v < b.v",
+    "cut in two": "SELECT b.v, count(*) AS n FROM a [RANGE 6], b [RANGE 9] WHERE a.k = b.k GROUP BY b.v",
     "istream": "SELECT Istream(k, v) FROM a [RANGE 6]",
     "stream": "SELECT k, v + 1 AS more FROM a WHERE v > 0",
     "rstream": "SELECT Rstream(k, v) FROM a [RANGE 5 SLIDE 5]",
@@ -74,7 +75,7 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
     assert bag(spark_batch(given, spark=spark, folder=tmp_path)) == bag(given.expected())
 
 
-@pytest.mark.parametrize("name", ["join", "stream", "aggregate over a join of streams"])
+@pytest.mark.parametrize("name", ["join", "cut in two", "stream", "aggregate over a join of streams"])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
     given = case(name)
@@ -167,6 +168,10 @@ def test_explain_says_how_a_plan_is_split(spark: SparkSession) -> None:
     frames = {"a": frame, "b": frame}
     assert "by hash of a.k, b.k" in explain_strategy(case("join").plan, frames)
     assert "shards: one, because no column" in explain_strategy(case("in one piece").plan, frames)
+    cut = explain_strategy(case("cut in two").plan, frames)
+    assert "<relation 1>, the Join below: " in cut
+    assert "by hash of a.k, b.k\n" in cut
+    assert "by hash of <relation 1>.b.v" in cut
 
 
 def test_what_cannot_be_is_refused_before_anything_runs(spark: SparkSession) -> None:

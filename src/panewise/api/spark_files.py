@@ -26,8 +26,7 @@ from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
 from panewise.engines.spark.session import session
 from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
-from panewise.engines.spark.status import as_json, query_status
-from panewise.engines.spark.streaming import LATE_METRIC
+from panewise.engines.spark.status import as_json, metrics, query_status
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.files.formats import Format
@@ -178,7 +177,7 @@ class BatchCounts:
         """The sums, with what Spark has reported by now."""
         before = dict(self.counts)
         for report in map(as_json, reports):
-            metric = (report.get("observedMetrics") or {}).get(LATE_METRIC) or {}
+            metric = metrics(report)
             if report["numInputRows"] or metric.get("late_rows"):  # Spark reports idle batches under the last number
                 self.counts[str(report["batchId"])] = [report["numInputRows"], int(metric.get("late_rows") or 0)]
         if self.counts != before:

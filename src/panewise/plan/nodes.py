@@ -139,6 +139,32 @@ class Table(Named):
 
 
 @dataclass(frozen=True)
+class Relayed(Named):
+    """The changing relation of a plan that runs elsewhere: what happens to it arrives as rows.
+
+    To those who look from above it is an input; ``of`` says how its rows come and go. The schema has, behind the
+    columns of the relation, those of its changes, and is ordered by their instants.
+    """
+
+    of: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """None here."""
+        return ()
+
+    def with_inputs(self, *inputs: Node) -> Self:
+        """Itself."""
+        del inputs
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the relation."""
+        return self.of.columns
+
+
+@dataclass(frozen=True)
 class Qualify(Node):
     """Prefix every column with an alias, as the sources of a join are: ``ts`` becomes ``M1.ts``."""
 

@@ -109,7 +109,7 @@ _ABOVE = frozenset({n.Project, n.Filter})
 
 _RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Window, n.Join, n.Distinct,
                         n.SemiJoin, n.AntiJoin, n.BagDifference, n.GroupAggregate,
-                        n.RelationToStream, n.Lifetime, n.TableJoin, n.Table, n.WindowAggregate})
+                        n.RelationToStream, n.Lifetime, n.TableJoin, n.Table, n.WindowAggregate, n.Relayed})
 
 ENGINES: dict[str, Capability] = {
     "spark": Capability("spark", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE, _RELATIONS,

@@ -21,6 +21,7 @@ from panewise.plan.nodes import (
     Qualify,
     RelationToStream,
     RelationToStreamKind,
+    Relayed,
     Source,
     Table,
     TableJoin,
@@ -133,7 +134,7 @@ def is_mixed(node: Node) -> bool:
 def time_kind(node: Node) -> OrdinalKind:
     """What one step of the plan's instants is: the time column of its first source."""
     for below in node.walk():
-        if isinstance(below, Source) and below.schema.time is not None:
+        if isinstance(below, Source | Relayed) and below.schema.time is not None:
             schema, column = below.schema, below.schema.time
             return schema.ordinal_kind(column) if column in schema.columns else OrdinalKind.INTEGER
     return OrdinalKind.INTEGER

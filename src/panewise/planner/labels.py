@@ -112,6 +112,8 @@ def _edge(node: n.Node, below: list[Edge]) -> Edge:
             return _stream("a stream only grows")
         case n.Table():
             return Edge(Label.strict(), "a table changes as its owner likes")
+        case n.Relayed():
+            return replace(label(node.of).edges[node.of], reason="as where it runs")
         case n.Qualify():
             return _renamed(below[0], {c: f"{node.alias}.{c}" for c in node.input.columns})
         case n.Filter():

@@ -76,7 +76,7 @@ def _placements(node: n.Node) -> list[Placement]:
 
 def _of(node: n.Node) -> Iterator[Placement]:
     match node:
-        case n.Source():
+        case n.Source() | n.Relayed():
             yield from (Placement(((node.name, c),), frozenset({c})) for c in node.columns)
         case n.Filter():
             yield from _placements(node.inputs[0])

@@ -39,7 +39,7 @@ class QueryStatus:
     def after(self, report: Mapping[str, Any]) -> QueryStatus:
         """The status after one more micro-batch; ``report`` is Spark's progress as JSON has it."""
         operators = report.get("stateOperators") or []
-        metric = _metric(report)
+        metric = metrics(report)
         opened = metric.get("open_windows")
         return QueryStatus(
             str(report.get("name") or self.name), int(report.get("batchId", self.batch)),
@@ -113,9 +113,14 @@ class StatusListener(StreamingQueryListener):
         self.known.pop(str(event.runId), None)
 
 
-def _metric(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = (report.get("observedMetrics") or {}).get(METRIC)
-    return found if isinstance(found, Mapping) else {}
+def metrics(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a micro-batch said of itself, late rows of all parts of the plan together."""
+    observed = report.get("observedMetrics") or {}
+    found = [values for name, values in observed.items() if name.split(" ")[0] == METRIC]
+    own = observed.get(METRIC)
+    if not isinstance(own, Mapping):
+        return {}
+    return {**own, "late_rows": sum(int(values.get("late_rows") or 0) for values in found)}
 
 
 def _of_sources(report: Mapping[str, Any], name: str) -> float:

@@ -36,6 +36,14 @@ class TableRows(SourceRows):
         self._uid, self._code = Growing(), Growing()  # rows that are there, oldest first
         self._deleted: dict[str, int] = {}
 
+    def receive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals,
+                signs: Ordinals | None) -> None:
+        """Rows that all come, or that say whether they do."""
+        if signs is None:
+            super().receive(table, due, times, arrivals, None)
+        else:
+            self.change(table.select(self.schema.names), due, times, arrivals, signs)
+
     def change(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals, signs: Ordinals) -> None:
         """Rows that come (+1) or go (-1)."""
         age = np.stack([times, arrivals])

@@ -105,6 +105,12 @@ class SourceRows(RelationOperator):
         self.first: int | None = None
         """The earliest instant of any row so far."""
 
+    def receive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals,
+                signs: Ordinals | None) -> None:
+        """Rows as they enter the plan, with all columns of their input; ``signs`` say which delete, in a table."""
+        del signs
+        self.arrive(table.select(self.schema.names), due, times, arrivals)
+
     def arrive(self, table: pa.Table, due: Ordinals, times: Ordinals, *arrivals: Ordinals) -> None:
         """Rows that are not late; ``due`` is the bound that completes each, ``times`` its own instant."""
         none = integers(len(due))

@@ -21,6 +21,7 @@ from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.lifetime import StopAfter
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.refresh import RefreshClock
+from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.kernels.relations.staying import STAYS, THEIRS, FirstToGo, NoteEnds, StayOn
 from panewise.kernels.relations.table_rows import TableRows
@@ -28,7 +29,17 @@ from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
-from panewise.planner.forms import Form, is_append_only, is_internal, is_mixed, is_retroactive
+from panewise.planner.forms import (
+    CHANGE,
+    EXPIRES_AT,
+    VALID_FROM,
+    Form,
+    form_of,
+    is_append_only,
+    is_internal,
+    is_mixed,
+    is_retroactive,
+)
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.refreshing import common_slide, eager, externalised, windows_move_in_steps
 from panewise.queries.relations.aggregates import grouped_by
@@ -128,6 +139,8 @@ class Compiler:
                 return self._table_join(node, self.relation(node.input))
             case n.Distinct():
                 return self._distinct(node, self.relation(node.input))
+            case n.Relayed():
+                return self._relayed(node)
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
 
     def _filter(self, node: n.Filter, below: Stage) -> Stage:
@@ -193,6 +206,13 @@ class Compiler:
     def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
         return self._stage(node, StopAfter(below.schema, node.amount, sources), below)
+
+    def _relayed(self, node: n.Relayed) -> Stage:
+        schema = pa.schema([(c, node.schema.columns[c]) for c in node.columns])
+        operator = RelayedChanges(schema, self.uids, CHANGE) if form_of(node.of) is Form.CHANGES else \
+            RelayedLives(schema, self.uids, EXPIRES_AT)
+        self.ports.of(node, VALID_FROM).leaves.append(operator)
+        return self._stage(node, operator)
 
     # -- internal windows beside external ones
 

@@ -13,7 +13,6 @@ from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
-from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, WindowAggregate
 from panewise.progress.late import LatePolicy
@@ -70,10 +69,7 @@ class Port:
         times = np.arange(place, place + table.num_rows) if self.by_place else self._times(table)
         due = chunk.values if chunk.values is not None else times
         for leaf in self.leaves:
-            if isinstance(leaf, TableRows) and signs is not None:
-                leaf.change(table.select(leaf.schema.names), due, times, chunk.arrivals, signs)
-                continue
-            leaf.arrive(table.select(leaf.schema.names), due, times, chunk.arrivals)
+            leaf.receive(table, due, times, chunk.arrivals, signs)
 
     def _times(self, table: pa.Table) -> Ordinals:
         time = self.schema.time

@@ -191,6 +191,11 @@ class RelationQuery(ShowsLateRows):
         if port.source.promise(promise):
             self._meld.advance(port.key, port.bound(self._place))
 
+    @property
+    def watermark(self) -> int:
+        """Everything that happened at earlier instants has been told."""
+        return self._reached
+
     # -- steps
 
     def _advance(self) -> pa.Table:

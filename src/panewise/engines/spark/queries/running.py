@@ -2,9 +2,11 @@
 
 ``inputs ─ tagged and united ─ by shard (stateless) ─ one running query per shard ─ results``
 
-A plan is split by the value of a column that all its operators keep together (`planner.partitioning`); one that has no
-such column runs in one piece. Each part is the very query that runs in process, so results are the same: told when
-their instants are complete, once, wherever the input is cut.
+A plan is split by the value of a column that all its operators keep together (`planner.partitioning`). Where that
+column changes on the way up, the plan is cut (`planner.exchange`): what happens to the relation below goes, with a
+punctuation that says how far it is, to the shards of the part above. What has no such column runs in one piece. Each
+part is the very query that runs in process, so results are the same: told when their instants are complete, once,
+wherever the input is cut.
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ from panewise.engines.spark.sharding import SHARD, default_shards
 from panewise.engines.spark.streaming import LATE_METRIC, NEEDS_STAMPS, Progress, measured
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
 from panewise.kernels.state_file import table_bytes
-from panewise.plan.nodes import Named, Node
+from panewise.plan.nodes import Named, Node, Relayed
 from panewise.planner.capabilities import check
+from panewise.planner.exchange import exchanged, relayed
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
+from panewise.queries import open_plan
 
 
 def is_hosted(plan: Node) -> bool:
@@ -48,6 +52,8 @@ def is_hosted(plan: Node) -> bool:
 
 def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy) -> DataFrame:
     """The complete answer over bounded DataFrames."""
+    plan = _cut(plan, inputs, late)
+    inputs = {**inputs, **{part.name: query_batch(part.of, inputs, late=late) for part in relayed(plan)}}
     placed = _placed(plan, inputs, late, None)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed))
     stage = QueryStage(placed.inputs, placed.labels)
@@ -107,7 +113,26 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolic
     if emit.strip().lower() != "final":
         raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change when "
                         "its instant is complete")
-    inputs = {name: frame if _policy(progress, name) == "source" else frame.drop(ROW_BOUND)  # judged by the policy
+    plan = _cut(plan, inputs, late)
+    parts = relayed(plan)
+    _refuse_unknown(plan, progress)
+    policies = {node.name: _policy(progress, node.name) for node in _named(plan)}
+    below = {part.name: _relay(part, inputs, late, policies, shards) for part in parts}
+    return _streamed(plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards)
+
+
+def _relay(part: Relayed, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
+           shards: int | None) -> DataFrame:
+    """What happens to the relation of a lower part; all of it at once where nothing below moves."""
+    if not any(inputs[node.name].isStreaming for node in _named(part.of)):
+        return query_batch(part.of, inputs, late=late)
+    return _streamed(part.of, inputs, late, policies, shards, relay=part.name)
+
+
+def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
+              shards: int | None, relay: str | None = None) -> DataFrame:
+    """One part of a plan, with a punctuation of its own where another part reads it."""
+    inputs = {name: frame if policies.get(name, "source") == "source" else frame.drop(ROW_BOUND)  # by the policy
               for name, frame in inputs.items()}
     placed = _placed(plan, inputs, late, shards)
     moving = [i for i in placed.inputs if inputs[i.name].isStreaming]
@@ -115,24 +140,28 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolic
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
     if late is LatePolicy.SIDE and any(ROW_BOUND not in inputs[i.name].columns for i in moving):
         raise UnsupportedError(NEEDS_STAMPS)
-    behind = _behind(placed, progress)
+    behind = _behind(placed, policies)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
-                         _complete(placed))
+                         _complete(placed), relays=relay is not None)
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
-    observed = gathered.observe(LATE_METRIC, *measured(shared_windows=False))
-    schema = _with_late(config)
+    metric = LATE_METRIC if relay is None else f"{LATE_METRIC} {relay}"
+    observed = gathered.observe(metric, *measured(shared_windows=False))
+    schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if relay is not None else _with_late(config)
     return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
 
 
-def _behind(placed: Placed, progress: Progress) -> tuple[tuple[str, tuple[str, int]], ...]:
-    """The inputs whose bound follows their largest value."""
-    known = {i.name for i in placed.inputs}
+def _refuse_unknown(plan: Node, progress: Progress) -> None:
+    known = {node.name for node in _named(plan)}
     if not isinstance(progress, str) and (unknown := sorted(set(progress) - known)):
         raise PlanError(f"progress is given for {', '.join(unknown)}, but the query reads {', '.join(sorted(known))}")
+
+
+def _behind(placed: Placed, policies: Mapping[str, str]) -> tuple[tuple[str, tuple[str, int]], ...]:
+    """The inputs whose bound follows their largest value."""
     found = []
     for item in placed.inputs:
-        policy = _policy(progress, item.name)
+        policy = policies.get(item.name, "source")
         if item.attribute is None or not placed.frames[item.name].isStreaming:
             continue
         follow = derived(policy, item.kind)
@@ -170,9 +199,22 @@ def _complete(placed: Placed) -> tuple[tuple[str, tuple[tuple[int | None, bytes]
 # -- both
 
 
-def _placed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, shards: int | None) -> Placed:
+def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy) -> Node:
+    """The plan as it will run; with late rows as an output in one part, because they leave beside its results."""
     plan = with_columns(plan, inputs)
     check(plan, "spark")
+    if late is LatePolicy.SIDE:
+        return plan
+    return exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
+
+
+def _named(plan: Node) -> list[Named]:
+    """The inputs a user gave, of all parts."""
+    own = [node for node in plan.walk() if isinstance(node, Named) and not isinstance(node, Relayed)]
+    return [*own, *(node for part in relayed(plan) for node in _named(part.of))]
+
+
+def _placed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, shards: int | None) -> Placed:
     read = [node.name for node in plan.walk() if isinstance(node, Named)]
     first = next((inputs[name] for name in read if name in inputs), None)
     return Placed(plan, inputs, late, shards or (default_shards(first) if first is not None else 1))
@@ -193,14 +235,22 @@ def _spark_schema(schema: pa.Schema) -> T.StructType:
 
 def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
     """How Spark will run the plan, in a few lines."""
-    placed = _placed(plan, inputs, LatePolicy.DROP, shards)
+    plan = _cut(plan, inputs, LatePolicy.DROP)
     moving = any(frame.isStreaming for frame in inputs.values())
     how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
+    lines = [f"strategy: {how}"]
+    for part in relayed(plan):
+        below = _placed(part.of, inputs, LatePolicy.DROP, shards)
+        lines.append(f"shards of {part.name}, the {type(part.of).__name__} below: {_split(below)}")
+        session = inputs[below.inputs[0].name].sparkSession
+        inputs = {**inputs, part.name: session.createDataFrame([], _spark_schema(_schema(below)))}
+    return "\n".join([*lines, f"shards: {_split(_placed(plan, inputs, LatePolicy.DROP, shards))}"])
+
+
+def _split(placed: Placed) -> str:
     if placed.found is None:
-        why = "one, because no column keeps together what every operator needs"
-    else:
-        keys = ", ".join(f"{stream}.{column}" for stream, column in placed.found.keys)
-        why = f"{len(placed.labels)}, by hash of {keys}"
-        if placed.found.everywhere:
-            why += f"; {', '.join(sorted(placed.found.everywhere))} in every shard"
-    return f"strategy: {how}\nshards: {why}"
+        return "one, because no column keeps together what every operator needs"
+    keys = ", ".join(f"{stream}.{column}" for stream, column in placed.found.keys)
+    found = f"{len(placed.labels)}, by hash of {keys}"
+    everywhere = ", ".join(sorted(placed.found.everywhere))
+    return f"{found}; {everywhere} in every shard" if everywhere else found

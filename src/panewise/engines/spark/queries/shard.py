@@ -20,15 +20,17 @@ from panewise.engines.spark.queries.placing import HostedInput
 from panewise.engines.spark.queries.stage import BESIDE, TAG
 from panewise.engines.spark.shard import ChunkStore
 from panewise.engines.spark.shard_progress import DAMAGED, refuse_other, told
-from panewise.engines.spark.wire import ROW_BOUND, in_order
+from panewise.engines.spark.wire import CONTROL, ROW_BOUND, in_order
 from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
 from panewise.plan.nodes import Node
+from panewise.planner.forms import VALID_FROM, time_kind
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.watermarks import NO_BOUND
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 from panewise.queries import RunningQuery, open_plan
 from panewise.queries.opening import knows_late_rows
+from panewise.queries.relations import RelationQuery
 
 KIND = "query-shard"
 VERSION = 1
@@ -48,6 +50,8 @@ class QueryConfig:
     """Of inputs whose bound follows their largest value: the attribute, and how far behind."""
     complete: tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...] = ()
     """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
+    relays: bool = False
+    """Whether results go on to another part of the plan, which must hear how far they are."""
     emission: Emission = FINAL
     shared_windows: bool = False
 
@@ -110,7 +114,8 @@ class QueryShard:
         self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(rows, promises),
                              query.snapshot)
         self._token = at_hand.keep(query)
-        return joined(found, self.config.result_schema)
+        results = joined(found, self.config.result_schema)
+        return with_promise(results, query) if self.config.relays else results
 
     def whole(self, tables: list[pa.Table]) -> Iterator[pa.Table]:
         """Everything at once, and then the end: the results of a batch."""
@@ -204,6 +209,18 @@ def joined(found: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     """Results put together."""
     parts = [table.cast(schema) for table in found if table.num_rows]
     return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def with_promise(results: pa.Table, query: RunningQuery) -> pa.Table:
+    """Results, then a punctuation: how far they are."""
+    assert isinstance(query, RelationQuery), "only a changing relation is relayed"
+    results = results.append_column(CONTROL, pa.nulls(results.num_rows, pa.string()))
+    if query.watermark == NO_BOUND:
+        return results
+    promise = END if query.watermark == FINISHED else Punctuation.below(VALID_FROM, query.watermark)
+    text = json.dumps(promise.to_json(VALID_FROM, time_kind(query.plan)))
+    blank = [pa.nulls(1, f.type) for f in results.schema][:-1]
+    return pa.concat_tables([results, pa.table([*blank, pa.array([text])], schema=results.schema)])
 
 
 def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) -> bytes:

@@ -1,0 +1,95 @@
+"""Where a plan is cut in two: the operators below keep rows together by another column than those above.
+
+The upper part reads the changing relation of the lower one as an input (:class:`Relayed`), whose rows can go anywhere.
+It is worth it only for what keeps pairs, groups or values of its own below; a bare window is sent as the rows it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from panewise.aggregates.registry import resolve
+from panewise.core.schema import SourceSchema
+from panewise.plan import nodes as n
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, form_of
+from panewise.planner.partitioning import placement
+from panewise.planner.stream_joins import has_stream_join
+
+ABOVE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct,
+         n.GroupAggregate)
+"""Operators that ask nothing of the relations below them but which rows are there at every instant."""
+STATEFUL = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate)
+
+Columns = Callable[[n.Node], Mapping[str, pa.DataType]]
+"""The names and types of a plan's results."""
+
+
+def exchanged(plan: n.Node, results: Columns) -> n.Node:
+    """The plan with its lower parts as inputs of their own, where it cannot be split as a whole and they can."""
+    if placement(plan) is not None or has_stream_join(plan) or _is_internal(plan):
+        return plan
+    parts = [node for node in _relations(plan) if _can_be_cut(plan, node)]
+    topmost = _outermost(parts)
+    for chosen in [*([part] for part in parts), topmost]:
+        above = _over(plan, chosen, results)
+        if chosen and placement(above) is not None:
+            return above
+    return _over(plan, topmost, results)
+
+
+def relayed(plan: n.Node) -> list[n.Relayed]:
+    """The parts of a plan that run elsewhere."""
+    return [node for node in plan.walk() if isinstance(node, n.Relayed)]
+
+
+def _is_internal(plan: n.Node) -> bool:
+    return any((isinstance(node, n.Window) and node.clause.internal) or
+               (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
+
+
+def _relations(plan: n.Node) -> Iterator[n.Node]:
+    """What a cut could be under, from the top."""
+    if not isinstance(plan, ABOVE) or (isinstance(plan, n.GroupAggregate) and _by_arrival(plan)):
+        return
+    for below in plan.inputs:
+        yield below
+        yield from _relations(below)
+
+
+def _by_arrival(node: n.GroupAggregate) -> bool:
+    """Whether an aggregate looks at the order in which rows came, which changes do not tell."""
+    return any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates)
+
+
+def _can_be_cut(plan: n.Node, part: n.Node) -> bool:
+    if not any(isinstance(node, STATEFUL) for node in part.walk()) or placement(part) is None:
+        return False
+    if form_of(part) not in (Form.LIVES, Form.CHANGES) or {VALID_FROM, EXPIRES_AT, CHANGE} & set(part.columns):
+        return False
+    inside = {id(node) for node in part.walk()}
+    names = {node.name for node in part.walk() if isinstance(node, n.Named)}
+    return not any(isinstance(node, n.Named) and node.name in names and id(node) not in inside for node in plan.walk())
+
+
+def _outermost(parts: Sequence[n.Node]) -> list[n.Node]:
+    inside: set[int] = set()
+    found = []
+    for part in parts:  # parents come first
+        if id(part) not in inside:
+            found.append(part)
+        inside |= {id(node) for node in part.walk()}
+    return found
+
+
+def _over(plan: n.Node, parts: Sequence[n.Node], results: Columns) -> n.Node:
+    numbers = {id(part): number for number, part in enumerate(parts, 1)}
+
+    def visit(node: n.Node) -> n.Node:
+        if id(node) in numbers:
+            schema = SourceSchema(dict(results(node)), time=VALID_FROM)
+            return n.Relayed(f"<relation {numbers[id(node)]}>", schema, node)
+        return node.with_inputs(*(visit(below) for below in node.inputs)) if node.inputs else node
+
+    return visit(plan)
