@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from panewise.engines.spark.current import current_state, read_current
     from panewise.engines.spark.describe import explain_frames
     from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
     from panewise.engines.spark.failures import plain_errors, translate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from panewise.engines.spark.status import QueryStatus, StatusListener, query_status
 
 _NAMES = {
+    "current": ("current_state", "read_current"),
     "describe": ("explain_frames",),
     "engine": ("explain_strategy", "run", "run_batch", "run_streaming"),
     "failures": ("plain_errors", "translate"),
@@ -43,6 +45,7 @@ __all__ = [
     "StatusListener",
     "arrival",
     "committed_parts",
+    "current_state",
     "explain_frames",
     "explain_strategy",
     "package_zip",
@@ -51,6 +54,7 @@ __all__ = [
     "query_status",
     "read_auction",
     "read_batch",
+    "read_current",
     "read_parts",
     "read_socket",
     "read_spool",

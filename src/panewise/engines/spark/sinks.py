@@ -115,7 +115,7 @@ class PartsWriter(DataSourceStreamArrowWriter):
         for number, message in enumerate(written):
             files.append(f"part-{batchId:012d}-{number:05d}.parquet")
             (self.home / STAGED / str(message.name)).replace(self.home / files[-1])
-        _write_whole(manifest, {"batch": batchId, "files": files, "rows": sum(m.rows for m in written)})
+        write_whole(manifest, {"batch": batchId, "files": files, "rows": sum(m.rows for m in written)})
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Some task has failed for good."""
@@ -132,14 +132,15 @@ class PartsWriter(DataSourceStreamArrowWriter):
             return
         owner = self.home / COMMITTED / OWNER
         if not owner.exists():
-            _write_whole(owner, {"checkpoint": self.checkpoint})
+            write_whole(owner, {"checkpoint": self.checkpoint})
         found = json.loads(owner.read_text())["checkpoint"]
         if found != self.checkpoint:
             raise CheckpointError(f"{self.home}: these results belong to the checkpoint {found}, not to "
                                   f"{self.checkpoint}: use a folder of its own")
 
 
-def _write_whole(path: Path, content: dict[str, object]) -> None:
+def write_whole(path: Path, content: dict[str, object]) -> None:
+    """A small file that is there as a whole or not at all."""
     staged = path.with_suffix(".writing")
     with staged.open("w", encoding="utf-8") as file:
         json.dump(content, file)
