@@ -89,7 +89,8 @@ def run(query: RelationQuery, tables: dict[str, pa.Table], batch: int, warm: int
 def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Every query, window and style."""
     lines = []
-    for name, text in QUERIES.items():
+    chosen = {n: t for n, t in QUERIES.items() if not options.queries or any(q in n for q in options.queries)}
+    for name, text in chosen.items():
         for window in options.windows:
             batches = max(-(-2 * window // options.batch), 20)
             links = Links(batches * options.batch, options.batch, window)
@@ -154,6 +155,7 @@ def report(lines: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=[], help="throughput, styles; both unless named")
+    parser.add_argument("--queries", nargs="+", default=[], help="those whose names contain one of these texts")
     parser.add_argument("--windows", type=int, nargs="+", default=[2_000, 20_000, 200_000])
     parser.add_argument("--batch", type=int, default=200)
     parser.add_argument("--rows", type=int, default=2_000_000)

@@ -20,7 +20,7 @@ from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Arena, Growing
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
-from panewise.kernels.relations.sweep import cells_of, signs, starts_of, summed, turns_of
+from panewise.kernels.relations.sweep import cells_of, signs, summed, turns_of
 from panewise.progress.watermarks import NO_BOUND
 
 CODE = pa.schema([pa.field("code", pa.int64())])
@@ -43,19 +43,15 @@ class DistinctByEnd(RelationOperator):
         assert not len(delta.ends), "delta* needs rows whose ends are known"
         lives = delta.lives.by_birth()
         codes = self._codes.codes(lives.table, len(lives))
-        order = np.argsort(codes, kind="stable")
-        lives, codes = lives.take(order), codes[order]
         for part, value in ((self._current, NOBODY), (self._spare, -1), (self._spare_end, 0)):
             part.extend_to(len(self._codes), value)
         leaving = self._queue.due(upto)
         leaving = leaving[self._current.values[leaving] < upto]
-        touched = np.union1d(codes, leaving)
-        starts = starts_of(codes, touched)
-        rows, since, until = integers(len(codes) + len(touched)), integers(len(codes) + len(touched)), \
-            integers(len(codes) + len(touched))
-        count = represent(touched, starts, lives.born, lives.expires, self._current.values, self._spare.values,
-                          self._spare_end.values, upto, rows, since, until)
-        out = self._named(lives, rows[:count], since[:count], until[:count])
+        room = 2 * (len(codes) + len(leaving))  # a row or spare is named at most once, a value touched at most once
+        touched, rows, since, until = integers(room), integers(room), integers(room), integers(room)
+        count, values = represent(codes, lives.born, lives.expires, leaving, self._current.values, self._spare.values,
+                                  self._spare_end.values, upto, touched, rows, since, until)
+        out, touched = self._named(lives, rows[:count], since[:count], until[:count]), touched[:values]
         self._keep_spares(lives, touched)
         current = self._current.values[touched]
         lasting = (current != NOBODY) & (current != FOREVER)

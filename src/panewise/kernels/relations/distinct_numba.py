@@ -14,35 +14,54 @@ NOBODY = np.iinfo(np.int64).min
 
 
 @compiled
-def represent(touched: Ints, starts: Ints, born: Ints, expires: Ints, current: Ints, spare: Ints, spare_end: Ints,
-              upto: int, rows: Ints, since: Ints, until: Ints) -> int:
-    """Delta* over the rows of a step, by value, then birth and age; how many representatives it named.
+def represent(codes: Ints, born: Ints, expires: Ints, leaving: Ints, current: Ints, spare: Ints, spare_end: Ints,
+              upto: int, touched: Ints, rows: Ints, since: Ints, until: Ints) -> tuple[int, int]:
+    """Delta* over the rows of a step in the order of birth and age; how many representatives and values it touched.
 
     ``current`` is by code the end of the representative, ``spare`` which row follows it: a row of the step, or one of
-    before as -slot - 2; -1 for none. Rows of the value ``touched[i]`` are ``starts[i]`` to ``starts[i + 1]``.
+    before as -slot - 2; -1 for none. ``leaving`` are codes whose representative may leave in the step. ``touched`` gets
+    the codes, each once.
     """
-    found = 0
-    for i in range(len(touched)):
-        code = touched[i]
+    found, values = 0, 0
+    seen = np.zeros(len(current), np.bool_)
+    for code in leaving:
+        if not seen[code]:
+            seen[code] = True
+            touched[values] = code
+            values += 1
+    for row in range(len(codes)):
+        code = codes[row]
+        if not seen[code]:
+            seen[code] = True
+            touched[values] = code
+            values += 1
         end, other, other_end = current[code], spare[code], spare_end[code]
-        for row in range(starts[i], starts[i + 1] + 1):
-            last = row == starts[i + 1]
-            # rows that leave do so before others come: the spare one follows if it stays longer (erratum E8)
-            while end != NOBODY and ((end < upto) if last else (end <= born[row])):
-                if other != -1 and other_end > end:
-                    rows[found], since[found], until[found] = other, end, other_end
-                    found += 1
-                    end = other_end
-                else:
-                    end = NOBODY
-                other = -1
-            if last:
-                break
-            if end == NOBODY:
-                rows[found], since[found], until[found] = row, born[row], expires[row]
+        # rows that leave do so before others come: the spare one follows if it stays longer (erratum E8)
+        while end != NOBODY and end <= born[row]:
+            if other != -1 and other_end > end:
+                rows[found], since[found], until[found] = other, end, other_end
                 found += 1
-                end = expires[row]
-            elif expires[row] > end and (other == -1 or expires[row] > other_end):
-                other, other_end = row, expires[row]
+                end = other_end
+            else:
+                end = NOBODY
+            other = -1
+        if end == NOBODY:
+            rows[found], since[found], until[found] = row, born[row], expires[row]
+            found += 1
+            end = expires[row]
+        elif expires[row] > end and (other == -1 or expires[row] > other_end):
+            other, other_end = row, expires[row]
         current[code], spare[code], spare_end[code] = end, other, other_end
-    return found
+    for i in range(values):
+        code = touched[i]
+        end = current[code]
+        while end != NOBODY and end < upto:
+            if spare[code] != -1 and spare_end[code] > end:
+                rows[found], since[found], until[found] = spare[code], end, spare_end[code]
+                found += 1
+                end = spare_end[code]
+            else:
+                end = NOBODY
+            spare[code] = -1
+        current[code] = end
+    return found, values

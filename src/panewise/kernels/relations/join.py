@@ -112,7 +112,8 @@ class PairCatalogue:
             entries = integers(count_linked(slots, heads.values, nexts.values))
             list_linked(slots, heads.values, nexts.values, entries)
             found.append(entries)
-        entries = np.unique(np.concatenate(found))
+        entries = np.sort(np.concatenate(found))
+        entries = entries[np.r_[True, entries[1:] != entries[:-1]]] if len(entries) else entries
         at = np.minimum(self._pairing.left.arena.expires[self._left.values[entries]],
                         self._pairing.right.arena.expires[self._right.values[entries]])
         sooner = at < self._expires.values[entries]

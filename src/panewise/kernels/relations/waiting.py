@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Uids, integers
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Mask, Uids, integers
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.arena import Arena
 
@@ -28,6 +28,14 @@ class _Run:
 
     def take(self, places: Ordinals) -> _Run:
         return _Run(self.due[places], self.lives.take(places))
+
+    def parted(self, ready: Mask) -> tuple[_Run, _Run]:
+        """Those that are ready and the others; rows that came in order are cut, not copied."""
+        count = int(np.count_nonzero(ready))
+        if ready[:count].all():
+            return (_Run(self.due[:count], self.lives.slice(0, count)),
+                    _Run(self.due[count:], self.lives.slice(count, len(self.due) - count)))
+        return self.take(np.flatnonzero(ready)), self.take(np.flatnonzero(~ready))
 
 
 class Waiting:
@@ -64,8 +72,9 @@ class Waiting:
             elif not ready.any():
                 kept.append(run)
             else:
-                freed.append(run.take(np.flatnonzero(ready)))
-                kept.append(run.take(np.flatnonzero(~ready)))
+                now, later = run.parted(ready)
+                freed.append(now)
+                kept.append(later)
         self._runs = kept
         if not freed:
             return Lives.none(self.schema)

@@ -1,0 +1,80 @@
+"""Numbers of rows that differ whenever the rows do not compare equal by accident only: a quick look before a slow one.
+
+Equal rows have equal numbers, so numbers that differ prove that rows do; numbers that are equal prove nothing.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.ordinals import Ordinals
+
+Hashes = npt.NDArray[np.uint64]
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+SHIFT = np.uint64(29)
+NULL = np.uint64(0x5851F42D4C957F2D)
+
+
+def row_hashes(at: Ordinals, table: pa.Table) -> Hashes | None:
+    """Of rows with their instants; None where a column has a type that has no number."""
+    found: Hashes = at.view(np.uint64) * MIX
+    for column in table.columns:
+        bits = _bits(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+        if bits is None:
+            return None
+        found ^= found >> SHIFT
+        found ^= bits
+        found *= MIX
+    return found
+
+
+def _bits(column: pa.Array) -> Hashes | None:
+    """Null is a value, NaN equals NaN and -0.0 equals 0.0."""
+    kind = column.type
+    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    if pa.types.is_floating(kind):
+        numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64) + 0.0
+        numbers[np.isnan(numbers)] = np.nan
+        bits = numbers.view(np.uint64)
+    elif pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind) or \
+            pa.types.is_date64(kind) or (pa.types.is_integer(kind) and kind.bit_width == 64):
+        filled = column.view(pa.int64()).fill_null(0) if missing is not None else column.view(pa.int64())
+        bits = filled.to_numpy(zero_copy_only=False).view(np.uint64)
+    elif pa.types.is_nested(kind) or pa.types.is_null(kind):
+        return None
+    else:
+        codes = column.dictionary_encode().indices if not pa.types.is_dictionary(kind) else None
+        if codes is None:
+            return None
+        bits = pc.fill_null(codes, 0).to_numpy(zero_copy_only=False).astype(np.uint64)
+    return bits if missing is None else np.where(missing, NULL, bits)
+
+
+@numba.njit(cache=True, nogil=True)
+def disjoint(some: Hashes, others: Hashes) -> bool:
+    """Whether no number is among both."""
+    size = 16
+    while size < 2 * len(some):
+        size *= 2
+    table = np.zeros(size, np.uint64)
+    mask = np.uint64(size - 1)
+    nothing, one, shift = np.uint64(0), np.uint64(1), np.uint64(32)
+    for i in range(len(some)):
+        number = some[i] | one  # zero marks an empty place; a bit less only makes a slow look likelier
+        place = (number ^ (number >> shift)) & mask
+        while table[place] != nothing and table[place] != number:
+            place = (place + one) & mask
+        table[place] = number
+    for i in range(len(others)):
+        number = others[i] | one
+        place = (number ^ (number >> shift)) & mask
+        while table[place] != nothing:
+            if table[place] == number:
+                return False
+            place = (place + one) & mask
+    return True
