@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.kernels.relations.changes import Changes, net
@@ -29,6 +29,7 @@ def plain(row: Any) -> str:
     return str(tuple(0.0 if value == 0 and isinstance(value, float) else value for value in row))
 
 
+@settings(deadline=None)
 @given(EVENTS)
 @example([(0, 1, (0, -0.0, "x")), (0, -1, (0, 0.0, "x")), (0, -1, (None, None, None))])
 def test_what_is_left_is_the_sum_of_every_value_at_every_instant(events: list[Any]) -> None:
@@ -45,6 +46,7 @@ def test_what_is_left_is_the_sum_of_every_value_at_every_instant(events: list[An
     assert order == sorted(order)
 
 
+@settings(deadline=None)
 @given(EVENTS)
 def test_equal_rows_have_equal_numbers(events: list[Any]) -> None:
     given_changes = changes(events)
