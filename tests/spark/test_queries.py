@@ -17,19 +17,12 @@ from conformance.cases import Case
 from conformance.runners import spark_batch, spark_streaming, write_case
 from panewise.api.query import plan_of
 from panewise.core.errors import CheckpointError, LateRowError, PlanError, UnsupportedError
-from panewise.engines.oracle.engine import Oracle
 from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
 from panewise.engines.spark.failures import translate
-from panewise.engines.spark.progress import arrival, split_late
+from panewise.engines.spark.progress import split_late
 from panewise.engines.spark.sources import read_stream
-from panewise.plan.nodes import Named
 from panewise.progress.punctuation import Punctuation
-from panewise.progress.timeline import Arrival
-from panewise.sql import parse
 from relations.running import bag
-from spark.test_query_shards import HOSTED
-from sql.sql_cases import catalog, options
-from sql.test_queries_run import arrivals
 
 pytestmark = pytest.mark.spark
 
@@ -195,20 +188,3 @@ def test_a_plan_written_without_columns_takes_those_of_the_frames(spark: SparkSe
     found = run_batch(plan_of("SELECT DISTINCT k FROM a [RANGE 5 s]", None), {"a": frame})
     assert {row["k"] for row in found.collect()} == {"x"}
     assert found.columns == ["k", "valid_from", "expires_at"]
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("text", HOSTED, ids=[c["id"] for c in HOSTED])
-def test_every_query_of_the_language_runs_in_batch_with_the_oracles_answer(text: dict[str, Any],
-                                                                           spark: SparkSession) -> None:
-    plan = parse(text["text"], catalog(), **options(text))
-    sources = {n.name: n.schema for n in plan.walk() if isinstance(n, Named)}
-    rows = {name: [dict(a.item) for a in arrivals({name: schema}, 12)] for name, schema in sources.items()}
-    frames = {}
-    for name, schema in sources.items():
-        numbered = [{**row, "place": place} for place, row in enumerate(rows[name])]
-        table = pa.Table.from_pylist(numbered, pa.schema([*schema.columns.items(), ("place", pa.int64())]))
-        frames[name] = arrival(spark.createDataFrame(table), "place")
-    timeline = [Arrival(name, row) for name, part in rows.items() for row in part]
-    found = run_batch(plan, frames).toArrow().to_pylist()
-    assert bag(found) == bag(Oracle(plan, timeline).results())
