@@ -16,6 +16,8 @@ from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
+from panewise.planner.optimizer import is_relational as worth_optimizing
+from panewise.planner.optimizer import optimize
 from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
@@ -59,7 +61,7 @@ class RelationQuery(ShowsLateRows):
         self._form = form_of(plan)
         self._kind = time_kind(plan)
         compiler = Compiler(self._ports, self.style)
-        self._root = compiler.root(plan, self._form)
+        self._root = compiler.root(self._as_run(), self._form)
         self._uids = compiler.uids
         self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self.streams))):
@@ -72,6 +74,12 @@ class RelationQuery(ShowsLateRows):
         self._tables = [port for port in self._ports if port.name in tables]
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
+
+    def _as_run(self) -> Node:
+        """The plan with selections moved down and columns that nobody reads left out: better whatever the data."""
+        if not worth_optimizing(self.plan):
+            return self.plan
+        return optimize(self.plan, late_rows=self.late is not LatePolicy.DROP).plan
 
     # -- in and out
 
