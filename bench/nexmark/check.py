@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,8 @@ def differences(found: pa.Table, expected: pa.Table) -> str:
     if found.num_rows == expected.num_rows and _equal(_sorted(found), _sorted(expected)):
         return ""
     surplus, missing = _without(found, expected), _without(expected, found)
-    head = f"{found.num_rows:,} rows instead of {expected.num_rows:,}: {len(surplus):,} too many, {len(missing):,} missing"
+    head = (f"{found.num_rows:,} rows instead of {expected.num_rows:,}: {len(surplus):,} of them not expected, "
+            f"{len(missing):,} missing")
     lines = [f"  {sign} {row}" for sign, rows in (("+", surplus), ("-", missing)) for row in rows[:SHOWN]]
     return "\n".join([head, *lines])
 
@@ -35,26 +37,23 @@ def plain(table: pa.Table) -> pa.Table:
     """Structs as columns, times as microseconds, all whole numbers of one type."""
     while any(pa.types.is_struct(column.type) for column in table.itercolumns()):
         table = table.flatten()
-    columns = {}
-    for name, column in zip(table.column_names, table.itercolumns(), strict=True):
-        if pa.types.is_timestamp(column.type):
-            column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
-        elif pa.types.is_integer(column.type) or pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
-            column = column.cast(pa.int64())
-        elif pa.types.is_large_string(column.type):
-            column = column.cast(pa.string())
-        columns[name] = column
-    return pa.table(columns)
+    return pa.table({name: _plain_column(column)
+                     for name, column in zip(table.column_names, table.itercolumns(), strict=True)})
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return column.cast(pa.int64())
+    return column.cast(pa.string()) if pa.types.is_large_string(kind) else column
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """By everything, floating point last and rounded, because its last bits may differ."""
-    floating = [n for n in table.column_names if pa.types.is_floating(table[n].type)]
-    keys = [n for n in table.column_names if n not in floating]
-    rounded = table.select(keys)
-    for name in floating:
-        rounded = rounded.append_column(name, pc.round(table[name], 6))
-    return table.take(pc.sort_indices(rounded, [(name, "ascending") for name in rounded.column_names]))
+    """By everything, floating point last, because its last bits may differ."""
+    names = sorted(table.column_names, key=lambda name: pa.types.is_floating(table[name].type))
+    return table.take(pc.sort_indices(table, [(name, "ascending") for name in names]))
 
 
 def _equal(found: pa.Table, expected: pa.Table) -> bool:
@@ -69,8 +68,6 @@ def _equal(found: pa.Table, expected: pa.Table) -> bool:
 
 def _without(rows: pa.Table, others: pa.Table) -> list[str]:
     """The rows that have no partner among the others, as text; slow, for the report of a failure."""
-    from collections import Counter
-
     def texts(table: pa.Table) -> list[str]:
         return [", ".join(f"{k}={v:.9g}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items())
                 for row in table.to_pylist()]

@@ -80,7 +80,8 @@ def _file_tables(site: Nexmark, stream: str, batches: int) -> Iterator[pa.Table]
         said = [json.dumps({"ts": format_timestamp(bound)}) for place, bound in promises if first < place <= end]
         said += [END] if batch == batches - 1 else []
         size = -(-(end - first) // FILES)
-        pieces = [rows.slice(start, max(min(size, end - start), 0)) for start in (first + size * n for n in range(FILES))]
+        cut = [min(first + size * number, end) for number in range(FILES + 1)]
+        pieces = [rows.slice(start, stop - start) for start, stop in pairwise(cut)]
         pieces[-1] = pa.concat_tables([pieces[-1], pa.table({PUNCTUATION: pa.array(said, pa.string())})],
                                       promote_options="default")
         yield from (pa.concat_tables([schema.empty_table(), piece], promote_options="default") for piece in pieces)

@@ -1,9 +1,9 @@
 """The three streams of Nexmark: persons register, auctions open, bids come in.
 
 The event with number n arrives ``n / rate`` seconds after the start. Of every 50 events one is a person, three are
-auctions and 46 are bids (:class:`Proportions`). A share of them is late: such an event happened before it arrived, by at
-most ``lateness``. So the order of the rows is the order of arrival, and whoever takes more events gets the same ones
-and others behind them. All values are drawn by blocks of numbers from the seed, without a loop over rows.
+auctions and 46 are bids (:class:`Proportions`). A share of them is late: such an event happened before it arrived, by
+at most ``lateness``. So the order of the rows is the order of arrival, and whoever takes more events gets the same ones
+and others behind them. All values are drawn from the seed by blocks, without a loop over rows.
 
 As in the original, most bids go to few auctions: the *hot* one of the moment, or one of those in flight.
 """
@@ -28,7 +28,8 @@ FIRST_CATEGORY, CATEGORIES = 10, 5
 HOT_STEP = 100
 """The hot auction, bidder or seller is the newest whose number is a multiple of this, so it changes now and then."""
 LEAD = 10
-"""Ids are drawn up to this much above the newest one: some bids come before their auction, some sellers after theirs."""
+"""Ids are drawn up to this much above the newest: some bids come before their auction, some auctions before their
+seller."""
 BLOCK = 1 << 16
 CLOSING_GRID = 10_000
 """Auctions close at the microsecond of this grid that their number says, so two of one seller never close at once, and

@@ -62,7 +62,7 @@ class Query:
 
 
 def _changes(key: str) -> str:
-    """DuckDB's end of a query: from ``averages(key, price, since)``, each of which holds until the next, to what changed."""
+    """The end of a reference: ``averages(key, price, since)``, each of which holds until the next, as changes."""
     return f"""
 lives AS (SELECT *, lead(since) OVER (PARTITION BY {key} ORDER BY since) AS gone FROM averages),
 told AS (SELECT {key}, price, since AS valid_from, 1 AS change FROM lives
@@ -94,7 +94,7 @@ averages AS (
   SELECT category, expires AS since, sum(sum(final)) OVER so_far / sum(count(*)) OVER so_far AS price
   FROM closed GROUP BY category, expires WINDOW so_far AS (PARTITION BY category ORDER BY expires)),
 {_changes("category")}""",
-    "As in the original of 2004 (A.expires < CURRENT_TIME) only closed auctions count, each from the instant it closes. "
+    "As in the original (A.expires < CURRENT_TIME) only closed auctions count, each from the instant it closes. "
     "The SQL of Flink has no such condition: there an average also moves with every better bid on an open auction. "
     "Written that way, without Istream and windows, the query runs here, too.",
     {"auctions": "expires"})
