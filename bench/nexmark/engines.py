@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -60,19 +60,12 @@ class Embedded:
                 if part.bound is not None:
                     told.append(running.push(name, pw.Punctuation.below(query.clock(name), part.bound)))
             status = running.status(windows=0)
-            rows, size = max(rows, _rows_kept(status)), max(size, status["state_bytes"])
+            rows, size = max(rows, status["partials"] + status["buffered"]), max(size, status["state_bytes"])
         told.append(running.finish())
         return Finished(lambda: pa.concat_tables(told), rows, size)
 
     def close(self) -> None:
         pass
-
-
-def _rows_kept(status: dict[str, Any]) -> int:
-    """Rows and partial results a query holds."""
-    operators = status.get("operators", {})
-    kept = operators.values() if isinstance(operators, dict) else operators
-    return int(status["partials"] + status["buffered"] + sum(operator.get("rows", 0) for operator in kept))
 
 
 class DuckDB:
