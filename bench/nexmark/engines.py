@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import panewise as pw
-from nexmark.files import FILES, PUNCTUATION, parts, settings
+from nexmark.files import FILES, PUNCTUATION, columns, parts, settings
 from nexmark.generator import STREAMS
 from nexmark.queries import Query
 
@@ -51,8 +51,8 @@ class Embedded:
     def run(self, query: Query, data: Path, work: Path) -> Finished:
         del work
         site, _ = settings(data)
-        columns = {name: next(parts(data, name)).rows.schema for name in query.streams}
-        running = pw.open_query(query.text, params=query.params(site), **columns)
+        running = pw.open_query(query.text, params=query.params(site),
+                                **{name: columns(data, name) for name in query.streams})
         told, rows, size = [], 0, 0
         for batch in zip(*(parts(data, name) for name in query.streams), strict=True):
             for name, part in zip(query.streams, batch, strict=True):
@@ -80,7 +80,8 @@ class DuckDB:
 
         database = duckdb.connect(config={"threads": self._cores})
         for name in query.streams:
-            times = ", ".join(f"epoch_us({column}) AS {column}" for column in _times(data, name))
+            times = ", ".join(f"epoch_us({column.name}) AS {column.name}" for column in columns(data, name)
+                              if pa.types.is_timestamp(column.type))
             database.execute(f"CREATE VIEW {name} AS SELECT * EXCLUDE ({PUNCTUATION}) REPLACE ({times}) "
                              f"FROM '{data / name}/*.parquet' WHERE {PUNCTUATION} IS NULL")
         results = database.sql(query.reference).to_arrow_table()
@@ -88,11 +89,6 @@ class DuckDB:
 
     def close(self) -> None:
         pass
-
-
-def _times(data: Path, stream: str) -> list[str]:
-    schema = pq.read_schema(next((data / stream).glob("*.parquet")))
-    return [field.name for field in schema if pa.types.is_timestamp(field.type)]
 
 
 class SparkBatch:

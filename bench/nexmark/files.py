@@ -61,6 +61,12 @@ def settings(directory: Path) -> tuple[Nexmark, int]:
     return Nexmark(**{**found, "proportions": Proportions(**found["proportions"])}), batches
 
 
+def columns(directory: Path, stream: str) -> pa.Schema:
+    """The columns of a stream's rows."""
+    schema = pq.read_schema(min((directory / stream).glob("*.parquet")))
+    return schema.remove(schema.get_field_index(PUNCTUATION))
+
+
 def parts(directory: Path, stream: str) -> Iterator[Part]:
     """One stream, a micro-batch at a time."""
     paths = sorted((directory / stream).glob("*.parquet"))

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.errors import QuantityError
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.core.time import SECOND, parse_duration, parse_timestamp
 from panewise.datasets.disorder import Item, punctuated
@@ -32,8 +33,8 @@ LEAD = 10
 seller."""
 BLOCK = 1 << 16
 CLOSING_GRID = 10_000
-"""Auctions close at the microsecond of this grid that their number says, so two of one seller never close at once, and
-the last ten of a seller are always well defined."""
+"""Auctions close at the microsecond of this grid that their number says. So two of one seller never close at once, as
+long as nobody sells for so many auctions, and the last ten of a seller are well defined."""
 NAMES = ("Ada", "Alan", "Barbara", "Edsger", "Grace", "Jim", "Leslie", "Tony")
 PLACES = (("Portland", "OR"), ("Bend", "OR"), ("Boise", "ID"), ("Redmond", "WA"), ("Seattle", "WA"), ("Kent", "WA"),
           ("Palo Alto", "CA"), ("Los Angeles", "CA"), ("Phoenix", "AZ"), ("Cheyenne", "WY"))
@@ -82,8 +83,7 @@ class Nexmark:
     hot_sellers: float = 0.75
     """The share of auctions that the hot seller opens."""
     in_flight: int = 100
-    """How many auctions are open at a time: the others' bids go to them, and they last as long as it takes to open
-    so many more, on average."""
+    """How many auctions are open at a time, on average; bids that do not go to the hot one go to one of these."""
     active_persons: int = 1_000
     """How many of the newest persons bid and sell."""
     disorder: float = 0.05
@@ -94,6 +94,14 @@ class Nexmark:
     """How often a source says how far it is, in event time."""
     start: str | int = "2026-01-01T00:00:00Z"
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, smallest in (("events", 0), ("rate", 1), ("in_flight", 1), ("active_persons", 1)):
+            if getattr(self, name) < smallest:
+                raise QuantityError(f"{name} must be at least {smallest}, it was {getattr(self, name)}")
+        for name in ("hot_auctions", "hot_bidders", "hot_sellers", "disorder"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise QuantityError(f"{name} is a share between 0 and 1, it was {getattr(self, name)}")
 
     # -- the streams
 

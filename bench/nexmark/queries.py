@@ -80,7 +80,7 @@ WHERE a.seller = p.id AND a.category = 10 AND p.state IN ('OR', 'ID', 'CA')""",
 SELECT p.name, p.city, p.state, a.id, greatest(a.ts, p.ts) AS valid_from, NULL::BIGINT AS expires_at
 FROM auctions AS a JOIN persons AS p ON a.seller = p.id
 WHERE a.category = 10 AND p.state IN ('OR', 'ID', 'CA')""",
-    "The original, word for word: a join of two streams without windows, so nothing is ever forgotten.")
+    "As in Flink's SQL: a join of two streams without windows, so nothing is ever forgotten.")
 
 Q4 = Query(
     "q4", "average closing price of each category",
@@ -95,8 +95,9 @@ averages AS (
   FROM closed GROUP BY category, expires WINDOW so_far AS (PARTITION BY category ORDER BY expires)),
 {_changes("category")}""",
     "As in the original (A.expires < CURRENT_TIME) only closed auctions count, each from the instant it closes. "
-    "The SQL of Flink has no such condition: there an average also moves with every better bid on an open auction. "
-    "Written that way, without Istream and windows, the query runs here, too.",
+    "Flink's SQL has no such condition: there an average also moves with every better bid on an open auction. Written "
+    "that way, without Istream and windows, the query runs here, too. A bid at the very end of an auction counts, as in "
+    "Flink's; in the original it comes too late.",
     {"auctions": "expires"})
 
 _COUNTS = "SELECT auction, count(*) AS num FROM bids [RANGE 10 s, SLIDE 2 s, LAG 1 tick] GROUP BY auction"
@@ -106,17 +107,18 @@ Q5 = Query(
     f"""
 SELECT Rstream(c.auction, c.num)
 FROM ({_COUNTS}) AS c,
-     (SELECT max(num) AS top FROM ({_COUNTS}) AS every_auction) AS m
+     (SELECT max(num) AS top
+      FROM ({_COUNTS}) AS every_auction) AS m
 WHERE c.num = m.top""",
     """
 WITH counts AS (
   SELECT auction, count(*) AS num, (ts // 2000000 + 1 + hop) * 2000000 AS ends
   FROM bids CROSS JOIN range(5) AS hops(hop) GROUP BY ALL)
 SELECT auction, num, ends AS valid_from FROM counts QUALIFY num = max(num) OVER (PARTITION BY ends)""",
-    "All auctions with the largest count, as in the original. LAG 1 tick leaves out bids at the very end of a window, "
-    "which as everywhere in Nexmark belong to the next. The windows are relations and not [..., WA ts], because a "
-    "stream both inside a window aggregate and beside it is not run in process yet; without ties "
-    "SELECT mode(auction) [RANGE 10 s, SLIDE 2 s, WA ts] FROM bids is enough.")
+    "All auctions with the largest count, as in the original, whose windows are an hour long and move by a minute; "
+    "ours are Flink's. LAG 1 tick leaves out bids at the very end of a window: they belong to the next. The windows "
+    "are relations and not [..., WA ts], because a stream both inside a window aggregate and beside it is not run in "
+    "process yet. Without ties, SELECT mode(auction) [RANGE 10 s, SLIDE 2 s, WA ts] FROM bids is enough.")
 
 Q6 = Query(
     "q6", "average price of the last ten closed auctions of each seller",
@@ -130,7 +132,8 @@ averages AS (
   SELECT seller, expires AS since, sum(final) OVER ten / count(*) OVER ten AS price
   FROM closed WINDOW ten AS (PARTITION BY seller ORDER BY expires ROWS BETWEEN 9 PRECEDING AND CURRENT ROW)),
 {_changes("seller")}""",
-    "The original, with its window by rows over a sub-query that changes, which Flink SQL cannot run.",
+    "The original, with its window by rows over closed auctions. Flink's SQL has the query and cannot run it: its OVER "
+    "window takes no rows that are withdrawn.",
     {"auctions": "expires"})
 
 Q7 = Query(
@@ -143,7 +146,7 @@ WHERE b.price = m.top""",
     """
 SELECT auction, bidder, price, ts, (ts // 10000000 + 1) * 10000000 AS valid_from
 FROM bids QUALIFY price = max(price) OVER (PARTITION BY ts // 10000000)""",
-    "As in Flink and Beam ten seconds, a minute in the original; all bids of the highest price. LAG 1 tick as in q5.")
+    "All bids of the highest price, in ten seconds as in Flink's SQL; the original has a minute. LAG 1 tick as in q5.")
 
 Q8 = Query(
     "q8", "persons who opened an auction in the ten seconds in which they registered",
@@ -155,8 +158,8 @@ WHERE EXISTS (SELECT * FROM auctions [RANGE 10 s, SLIDE 10 s, WA ts] WHERE aucti
 SELECT id, name, (ts // 10000000 + 1) * 10000000 - 1 AS valid_from, (ts // 10000000 + 2) * 10000000 - 1 AS expires_at
 FROM persons AS p
 WHERE EXISTS (FROM auctions AS a WHERE a.seller = p.id AND a.ts // 10000000 = p.ts // 10000000)""",
-    "As in Flink and Beam ten seconds, twelve hours in the original. EXISTS says what Flink's query means by grouping "
-    "sellers before the join. A window with WA is a relation from its last instant on.")
+    "Ten seconds as in Flink's SQL; the original has twelve hours. EXISTS says what Flink's says by grouping sellers "
+    "before the join. A window with WA is a relation from its last instant on.")
 
 Q9 = Query(
     "q9", "winning bids: the best bid of every auction when it closes",
@@ -170,9 +173,9 @@ WHERE b.auction = c.id AND b.price = c.final AND b.ts >= c.opened AND NOT EXISTS
 SELECT a.id, a.seller, a.category, a.ts AS opened, a.expires, b.bidder, b.price, b.ts, a.expires AS valid_from
 FROM auctions AS a JOIN bids AS b ON a.id = b.auction AND b.ts BETWEEN a.ts AND a.expires
 QUALIFY rank() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.ts) = 1""",
-    "The winner is told once, when the auction closes; Flink's ROW_NUMBER tells every bid that is best for a while and "
-    "takes it back. There is no ROW_NUMBER and no max_by in the language: the best price is found first, then the bid "
-    "that made it, of equal ones the earliest.",
+    "The winner is told once, when the auction closes; Flink's SQL, by ROW_NUMBER, tells every bid that is best for a "
+    "while and takes it back. There is no ROW_NUMBER and no max_by in the language: the best price is found first, "
+    "then the bid that made it, of equal ones the earliest.",
     {"auctions": "expires"})
 
 Q11 = Query(
@@ -187,7 +190,7 @@ numbered AS (
   SELECT bidder, ts, count(*) FILTER (starts) OVER (PARTITION BY bidder ORDER BY ts) AS session FROM starts)
 SELECT bidder, {'start': min(ts), 'end': max(ts) + 10000000} AS "window", count(*) AS bids
 FROM numbered GROUP BY bidder, session""",
-    "As in Flink and Beam.")
+    "As in Flink's SQL.")
 
 Q12 = Query(
     "q12", "bids of each user in every ten seconds",
@@ -197,6 +200,6 @@ SELECT bidder, count(*) AS bids FROM bids [RANGE TUMBLING 10 s, WA ts] GROUP BY 
 SELECT bidder, {'start': ts // 10000000 * 10000000, 'end': (ts // 10000000 + 1) * 10000000} AS "window",
        count(*) AS bids
 FROM bids GROUP BY bidder, ts // 10000000""",
-    "The original windows are of processing time. Ours are of event time: their answer does not depend on the machine.")
+    "Flink's windows are of processing time. Ours are of event time, so the answer does not depend on the machine.")
 
 QUERIES = {query.name: query for query in (Q3, Q4, Q5, Q6, Q7, Q8, Q9, Q11, Q12)}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from nexmark.check import differences
 from nexmark.engines import DuckDB, Embedded, SparkBatch, SparkStreaming
 from nexmark.files import Part, parts, settings, write
 from nexmark.generator import STREAMS, Nexmark, Proportions
-from nexmark.queries import QUERIES, Query
+from nexmark.queries import CLOSED, QUERIES, Query
 
 import panewise as pw
 from panewise.core.ordinals import to_ordinals
@@ -133,6 +134,17 @@ def test_the_comparison_ignores_order_last_bits_and_how_times_are_written() -> N
 def test_the_comparison_says_what_differs(other: pa.Table, said: str) -> None:
     assert said in differences(other, ROWS)
     assert differences(ROWS, other)
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_the_page_shows_the_query_that_is_run(query: Query) -> None:
+    page = (RUN.parents[1] / "docs" / "nexmark.md").read_text()
+    assert dedent(CLOSED).strip() in page
+    assert f"```sql\n{query.text.replace(CLOSED, 'closed').strip()}\n```" in page
+    assert query.note in page.replace("\n", " ")
 
 
 # -- in process ------------------------------------------------------------------------------------------------------
