@@ -96,8 +96,8 @@ averages AS (
 {_changes("category")}""",
     "As in the original (A.expires < CURRENT_TIME) only closed auctions count, each from the instant it closes. "
     "Flink's SQL has no such condition: there an average also moves with every better bid on an open auction. Written "
-    "that way, without Istream and windows, the query runs here, too. A bid at the very end of an auction counts, as in "
-    "Flink's; in the original it comes too late.",
+    "that way, without Istream and windows, the query runs here, too. A bid at the very end of an auction counts, as "
+    "in Flink's; in the original it comes too late.",
     {"auctions": "expires"})
 
 _COUNTS = "SELECT auction, count(*) AS num FROM bids [RANGE 10 s, SLIDE 2 s, LAG 1 tick] GROUP BY auction"
