@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -99,8 +99,9 @@ class SparkBatch:
 
     def run(self, query: Query, data: Path, work: Path) -> Finished:
         site, _ = settings(data)
-        frames = {name: self.spark.read.parquet(str(data / name)).where(f"{PUNCTUATION} IS NULL").drop(PUNCTUATION)
-                  for name in query.streams}
+        frames: dict[str, Any] = {
+            name: self.spark.read.parquet(str(data / name)).where(f"{PUNCTUATION} IS NULL").drop(PUNCTUATION)
+            for name in query.streams}
         out = work / "results"
         pw.sql(query.text, params=query.params(site), **frames).write.parquet(str(out))
         return Finished(lambda: pq.read_table(out))
@@ -119,7 +120,7 @@ class SparkStreaming:
         from spark_streaming import run
 
         site, _ = settings(data)
-        frames = {name: self._stream(query, data, name) for name in query.streams}
+        frames: dict[str, Any] = {name: self._stream(query, data, name) for name in query.streams}
         out = work / "results"
         done = run(pw.sql(query.text, params=query.params(site), **frames), out)
         return Finished(lambda: pq.read_table(out), done.state_rows, done.checkpoint_bytes)

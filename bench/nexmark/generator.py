@@ -60,7 +60,8 @@ class Proportions:
     def count(self, stream: str, events: int | Ordinals) -> Ordinals:
         """How many of the first ``events`` events are of this kind."""
         each, rest = getattr(self, stream), np.asarray(events) % self.cycle - self.first(stream)
-        return np.asarray(events) // self.cycle * each + np.clip(rest, 0, each)
+        counted: Ordinals = np.asarray(events) // self.cycle * each + np.clip(rest, 0, each)
+        return counted
 
 
 @dataclass(frozen=True)
@@ -225,12 +226,14 @@ class _Rows:
 
 def _on_grid(times: Ordinals, ordinal: Ordinals) -> Ordinals:
     """The next step of the grid, and as many microseconds as the number of the auction says."""
-    return (times // CLOSING_GRID + 1) * CLOSING_GRID + ordinal % CLOSING_GRID
+    closing: Ordinals = (times // CLOSING_GRID + 1) * CLOSING_GRID + ordinal % CLOSING_GRID
+    return closing
 
 
 def _prices(uniform: npt.NDArray[np.float64]) -> Ordinals:
     """Cents, as in the original: the logarithm of the price is uniform, from one to a million."""
-    return np.round(10.0 ** (uniform * 6) * 100).astype(np.int64)
+    cents: Ordinals = np.round(10.0 ** (uniform * 6) * 100).astype(np.int64)
+    return cents
 
 
 def _timestamps(times: Ordinals) -> pa.Array:

@@ -152,7 +152,7 @@ def test_the_page_shows_the_query_that_is_run(query: Query) -> None:
 
 def few_events(seed: int) -> Nexmark:
     """Few enough for the definition, with a bit of everything."""
-    return Nexmark(events=180, rate=8, proportions=Proportions(3, 7, 20), in_flight=3, active_persons=4, disorder=0.3,
+    return Nexmark(events=120, rate=6, proportions=Proportions(3, 7, 20), in_flight=3, active_persons=4, disorder=0.3,
                    seed=seed)
 
 
