@@ -209,7 +209,8 @@ class _Rows:
         site = self._site
         arrived = parse_timestamp(site.start) + self.number * SECOND // site.rate
         delay = np.ceil(self.uniform() * site.late).astype(np.int64)
-        return arrived - np.where(self.uniform() < site.disorder, delay, 0)
+        happened: Ordinals = arrived - np.where(self.uniform() < site.disorder, delay, 0)
+        return happened
 
     def uniform(self) -> npt.NDArray[np.float64]:
         """A new column of numbers in [0, 1)."""
@@ -221,7 +222,8 @@ class _Rows:
 
     def integers(self, low: int, high: int) -> Ordinals:
         """A new column of integers in [low, high)."""
-        return low + (self.uniform() * (high - low)).astype(np.int64)
+        drawn: Ordinals = low + (self.uniform() * (high - low)).astype(np.int64)
+        return drawn
 
 
 def _on_grid(times: Ordinals, ordinal: Ordinals) -> Ordinals:
