@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import TIMESTAMP, bids, load_note, say, table_text, write_json
+from common import TIMESTAMP, bids, cpu_seconds, load_note, say, table_text, write_json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -58,23 +58,6 @@ class Run:
     checkpoint_bytes: int
     phases: dict[str, float]
     """Milliseconds of all micro-batches by what Spark did in them."""
-
-
-def cpu_seconds() -> float:
-    """CPU time of this process's descendants so far, those that ended included; 0 where there is no /proc."""
-    parents: dict[int, int] = {}
-    spent: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        parents[int(stat.parent.name)] = int(fields[1])
-        spent[int(stat.parent.name)] = sum(map(int, fields[11:15]))
-    mine = {os.getpid()}
-    while grown := {child for child, parent in parents.items() if parent in mine} - mine:
-        mine |= grown
-    return sum(spent.get(child, 0) for child in mine - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
 
 
 def query(ratio: int) -> WindowAggregate:
