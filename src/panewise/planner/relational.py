@@ -53,11 +53,16 @@ def _inside(plan: n.Node, node: n.WindowAggregate) -> Iterator[str]:
         yield "a window aggregate over another, or over a relation, is not yet run"
     if not node.window.has_time_range and node.window.spec.kind != "landmark":
         yield "a window over a window aggregate by rows is not yet run"
-    own = {id(below) for below in node.walk()}
-    read = {below.name for below in node.walk() if isinstance(below, n.Source)}
-    others = {below.name for below in plan.walk() if isinstance(below, n.Source) and id(below) not in own}
-    if read & others:
-        yield f"the stream {sorted(read & others)[0]!r} both inside a window aggregate and beside it is not yet run"
+    read = {below.name: below.schema.time for below in node.walk() if isinstance(below, n.Source)}
+    for other in plan.walk():
+        if not isinstance(other, n.Window | n.WindowAggregate) or other == node:
+            continue
+        clause = other.clause if isinstance(other, n.Window) else other.window
+        shared = {below.name for below in other.input.walk() if isinstance(below, n.Source)} & read.keys()
+        if any({clause.attribute, node.window.attribute} - {"", read[name]} for name in shared) \
+                and not any(isinstance(below, n.WindowAggregate) for below in other.input.walk()):
+            yield (f"the stream {sorted(shared)[0]!r} inside a window aggregate and beside it, ordered by different "
+                   "columns, is not yet run")
 
 
 def _ends_are_sent(node: n.Node) -> bool:

@@ -365,8 +365,9 @@ class Compiler:
 
     def _window_aggregate(self, node: n.WindowAggregate) -> Stage:
         inner = self.ports.aggregate(node)
-        inner.leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
-        return self._stage(node, inner.leaf)
+        leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
+        inner.leaves.append(leaf)
+        return self._stage(node, leaf)
 
     def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
         if not node.schema.columns:

@@ -1,5 +1,7 @@
 """Window aggregates as streams below other windows: a query inside the query, whose results are dated by their window.
 
+One that a plan reads in several places runs once.
+
 A result belongs to the last instant of its window (the oracle's rule), so once the aggregate has been promised a bound,
 no result below that bound will come.
 """
@@ -31,7 +33,7 @@ class InnerAggregate:
         own = progress if isinstance(progress, str) else {n: p for n, p in progress.items() if n in streams}
         self.node, self.key = node, f"aggregate {number}"
         self.query = EmbeddedQuery(node, late=late, progress=own)
-        self.leaf: SourceRows | None = None
+        self.leaves: list[SourceRows] = []
 
     @property
     def schema(self) -> pa.Schema:
@@ -52,7 +54,7 @@ class InnerAggregate:
         self._arrive(self.query.tick(now), place)
 
     def _arrive(self, results: pa.Table, place: int) -> None:
-        if not results.num_rows or self.leaf is None:
+        if not results.num_rows:
             return
         results = results.combine_chunks()
         instants = self._instants(results)
@@ -64,7 +66,8 @@ class InnerAggregate:
         order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
         results, instants = results.take(order).combine_chunks(), instants[order.to_numpy()]
         places = np.full(len(instants), place, np.int64)
-        self.leaf.arrive(results, instants, instants, places, np.arange(len(instants)))
+        for leaf in self.leaves:
+            leaf.arrive(results, instants, instants, places, np.arange(len(instants)))
 
     def _instants(self, results: pa.Table) -> Ordinals:
         """The last instant of each result's window."""

@@ -121,7 +121,10 @@ class Ports:
         return tuple(dict.fromkeys([*(name for name, _ in self._ports), *inside]))
 
     def aggregate(self, node: WindowAggregate) -> InnerAggregate:
-        """A window aggregate inside the plan."""
+        """A window aggregate inside the plan; equal ones are one."""
+        for inner in self.inner:
+            if inner.node == node:
+                return inner
         self.inner.append(InnerAggregate(node, len(self.inner), late=self._late, progress=self._progress))
         return self.inner[-1]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panewise.core.errors import LateRowError, PlanError
 from panewise.core.ordinals import Ordinals
@@ -26,7 +27,7 @@ from panewise.queries.clockwork import Clockwork
 from panewise.queries.events import WindowEvent
 from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
-from panewise.queries.late_output import LateOutput, ShowsLateRows
+from panewise.queries.late_output import LATE, LateOutput, ShowsLateRows
 from panewise.queries.relations import tree
 from panewise.queries.relations.compiler import Compiler
 from panewise.queries.relations.ports import Port, Ports
@@ -133,6 +134,7 @@ class RelationQuery(ShowsLateRows):
                 self._meld.set_idle(port.key, idle=False)
             for promise in promises:
                 self._promise(port, promise)
+        self._push_inside(stream, item)
         self._place += table.num_rows
         missed = np.logical_or.reduce(late)
         if missed.any():
@@ -244,14 +246,27 @@ class RelationQuery(ShowsLateRows):
     @property
     def late_rows(self) -> pa.Table:
         """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
-        parts = [self._late.rows(), *(inner.query.late_rows for inner in self._ports.inner)]
+        beside = {port.name for port in self._ports}
+        inside = {name: inner for inner in reversed(self._ports.inner) for name in inner.query.streams}
+        parts = [self._late.rows(), *(_of_stream(inner.query.late_rows, name) for name, inner in inside.items()
+                                      if name not in beside)]
         return pa.concat_tables([part for part in parts if part.num_rows], promote_options="default") \
             if any(part.num_rows for part in parts) else parts[0]
 
     @property
     def late_count(self) -> int:
-        """How many rows were late."""
-        return self._late.count + sum(inner.query.late_count for inner in self._ports.inner)
+        """How many rows were late; one that several parts of the plan read counts once."""
+        return self._late.count + sum(self._late_inside().values())
+
+    def _late_inside(self) -> dict[str, int]:
+        """Late rows of streams that only window aggregates read."""
+        beside = {port.name for port in self._ports}
+        found: dict[str, int] = {}
+        for inner in self._ports.inner:
+            for name, state in inner.query.status(windows=0)["streams"].items():
+                if name not in beside:
+                    found.setdefault(name, int(state["late"]))
+        return found
 
     def take_late_rows(self) -> pa.Table:
         """The late rows since the last call; they are not kept any longer."""
@@ -275,12 +290,13 @@ class RelationQuery(ShowsLateRows):
         operators: list[dict[str, Any]] = [stage.counters() for stage in self._root.walk()]
         operators += [inner.counters() for inner in self._ports.inner]
         counters: list[dict[str, Any]] = [*operators, self._results.counters()]
-        streams = {}
+        streams, inside = {}, self._late_inside()
         for name in self.streams:
             ports = self._ports.named(name)
             source = ports[0].source if ports else next(
                 inner.query._stream(name) for inner in self._ports.inner if name in inner.query.streams)
-            streams[name] = {"rows": source.rows, "late": self._late.counts[name], "finished": source.finished,
+            late = self._late.counts[name] + inside.get(name, 0)
+            streams[name] = {"rows": source.rows, "late": late, "finished": source.finished,
                              "idle": source.generator.idle, "groups_ahead": 0,
                              "watermark": bound_text(FINISHED if source.finished else source.bounds.linear, self._kind),
                              "progress": source.generator.describe()}
@@ -328,3 +344,8 @@ class RelationQuery(ShowsLateRows):
         self._results.restore(header["results"], shown)
         self._late.restore(header["late_count"], tables)
         return dict(header["extra"])
+
+
+def _of_stream(late: pa.Table, stream: str) -> pa.Table:
+    """Late rows of one stream."""
+    return late.filter(pc.equal(pc.struct_field(late.column(LATE), "stream"), stream)) if late.num_rows else late
