@@ -3,8 +3,8 @@ of its own.
 
 A folder ``bench/peers/<name>`` holds ``run.py`` (what it does, see ``peers/adapter.py``), ``peer.toml`` (its title, the
 way it takes, what a row costs it and so how many it is given, the Pythons it runs on) and, unless the project's own
-environment has what it needs, ``requirements.in`` with the pinned ``requirements.lock``. The environment is made when it
-is first asked for and again when the lock has changed. What cannot be had or fails is a :class:`Failure` with the
+environment has what it needs, ``requirements.in`` with the pinned ``requirements.lock``. The environment is made when
+it is first asked for and again when the lock has changed. What cannot be had or fails is a :class:`Failure` with the
 reason, never a gap.
 """
 
@@ -53,8 +53,7 @@ class Contender:
     built: tuple[str, ...] = ()
     """The packages that it needs and that are published as source only."""
     family: str = "process"
-    """``process``: one core, in process; ``spark``: on Spark; ``files``: what reads CSV files only or has no windows
-    of its own to offer here."""
+    """``process``: in process; ``spark``: on Spark; ``other``: what ``bench/embedded_peers.py`` has no job for."""
     folder: Path = PEERS
 
     @classmethod

@@ -42,9 +42,10 @@ class Job:
 
     ``sliding``: count, max and avg of ``price`` per ``item`` over sliding windows on ``ts``, by ``range`` and
     ``slide``. ``cumulate``: the same from the start of the ``range`` on, every ``slide``. ``session``: over sessions
-    with a pause of ``range``. ``rows``: over the last ``range`` rows of each item, every ``slide`` rows. ``tuple``: over
-    all rows of the last ``range``, at every ``slide``-th row by time. ``queries``: ``sliding`` for ``slide``, twice
-    ``slide``, ... up to ``range`` at once. ``join``: bids of two streams on the same item, at most ``range`` apart.
+    with a pause of ``range``. ``rows``: over the last ``range`` rows of each item, every ``slide`` rows. ``tuple``:
+    over all rows of the last ``range``, at every ``slide``-th row by time. ``queries``: ``sliding`` for ``slide``,
+    twice ``slide``, ... up to ``range`` at once. ``join``: bids of two streams on the same item, at most ``range``
+    apart.
     """
 
     path: str

@@ -1,8 +1,8 @@
 """What the contenders on Spark share: the session, the clock around one query, and what Spark tells about it.
 
 Both read the same files with the same settings and write Parquet. ``mode`` of a job's options is ``batch`` or
-``streaming`` (available-now, two files a micro-batch, state in RocksDB, a checkpoint after each). Each query is run on a
-few rows before the clock starts, because a JVM is slow until it has compiled what it runs.
+``streaming`` (available-now, two files a micro-batch, state in RocksDB, a checkpoint after each). Each query is run on
+a few rows before the clock starts, because a JVM is slow until it has compiled what it runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from adapter import SENTINEL, Job, note, refuse
 from pyspark.sql import DataFrame, SparkSession
 from standalone import SETTINGS, cluster
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 from panewise.engines.spark.session import session
 
 DDL = "ts timestamp, item bigint, price double"

@@ -17,7 +17,9 @@ HERE = "127.0.0.1"
 SETTINGS = {"spark.sql.shuffle.partitions": 2, "spark.cores.max": 2, "spark.executor.cores": 1,
             "spark.executor.memory": "1g", "spark.driver.host": HERE, "spark.driver.bindAddress": HERE}
 """What an application needs to run here: two executors of one core."""
+WORKERS = ("worker-1", "worker-2")
 PATIENCE = 60.0
+"""Seconds in which a daemon has to be up."""
 
 
 @contextmanager
@@ -30,10 +32,9 @@ def cluster(folder: Path) -> Iterator[str]:
     try:
         daemons.append(_daemon(folder, "master", "master.Master", "--host", HERE, "--port", port, "--webui-port", "0"))
         _wait(folder / "master.log", "I have been elected leader", daemons[-1])
-        for name in ("worker-1", "worker-2"):
-            daemons.append(_daemon(folder, name, "worker.Worker", "--host", HERE, "--webui-port", "0", "--cores", "1",
-                                   "--memory", "1200m", url))
-        for name, daemon in zip(("worker-1", "worker-2"), daemons[1:], strict=True):
+        daemons += [_daemon(folder, name, "worker.Worker", "--host", HERE, "--webui-port", "0", "--cores", "1",
+                            "--memory", "1200m", url) for name in WORKERS]
+        for name, daemon in zip(WORKERS, daemons[1:], strict=True):
             _wait(folder / f"{name}.log", "Successfully registered with master", daemon)
         yield url
     finally:

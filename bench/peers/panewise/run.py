@@ -1,8 +1,8 @@
 """panewise: Arrow batches pushed into a query on the embedded engine, results taken as they come.
 
-From memory the batches are as large as the job says; files are read in the pieces that panewise's own reader makes. With
-the option ``pace`` they are pushed on a schedule of so many rows per second, and the latency of every window is noted:
-from the push that covers it, or from that push's place in the schedule when it had to wait, to its results in hand.
+From memory the batches are as large as the job says; files are read in the pieces that panewise's own reader makes.
+With the option ``pace`` they are pushed on a schedule of so many rows per second, and the latency of every window is
+noted: from the push that covers it, or from that push's place in the schedule when it had to wait, to its results.
 """
 
 from __future__ import annotations
