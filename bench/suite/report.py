@@ -52,7 +52,7 @@ def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
     machines = {json.dumps({k: v for k, v in line["machine"].items() if k != "load"}, sort_keys=True): line["machine"]
                 for line in lines}
     said = [f"{one['processor']}, {one['cores']} cores, {one['system']}, Python {one['python']}, "
-            f"commit {one['commit']}, " + ", ".join(f"{name} {version}" for name, version in one["versions"].items()) for one in machines.values()]
+            f"commit {one['commit']}, {', '.join(map(' '.join, one['versions'].items()))}" for one in machines.values()]
     busy = max(line["machine"]["load"] or 0 for line in lines)
     if busy >= lines[0]["machine"]["cores"] / 2:
         said.append(f"the machine was busy at the start (load {busy}): read CPU times and ratios, not rows/s")
