@@ -20,9 +20,9 @@ def quick() -> list[Job]:
     """A look at everything that can be seen in five minutes."""
     return [
         peers(rows=1_000_000, seconds=3, inputs=("memory",)),
-        ratio(rows=1_000_000, ratios=(1, 300)),
-        flink(rows=200_000, ratios=(20,), contenders=("panewise", "pyflink", "quix")),
         on_spark("streaming", rows=400_000, ratios=(20,), batches=3, seconds=6),
+        flink(rows=200_000, ratios=(20,), contenders=("panewise", "pyflink", "quix")),
+        ratio(rows=1_000_000, ratios=(1, 300)),
         nexmark(events=100_000, engines=("embedded", "duckdb")),
     ]
 
@@ -103,7 +103,7 @@ def on_spark(mode: str, rows: int, ratios: Sequence[int], seconds: float, batche
 
 
 def join(rows: int, batches: int) -> Job:
-    data = Data(rows, keys=max(10, rows // 200), batches=batches)
+    data = Data(rows, keys=max(10, rows // 200), batches=batches, slack=rows * SECOND // ROWS_PER_SECOND // batches)
     return Job("join", "Two streams joined on a key, at most one second apart", "rows",
                (Point(rows, data, kind="join", range=SECOND, cores=2),),
                ("panewise", "duckdb", "panewise_spark/streaming", "spark/streaming"), timeout=240, seconds=30)
@@ -131,12 +131,14 @@ def queries(rows: int, counts: Sequence[int]) -> Job:
 
 def keys(rows: int, counts: Sequence[int]) -> Job:
     return Job("keys", "By number of keys, RANGE/SLIDE 5", "keys",
-               tuple(sliding(count, Data(rows, keys=count), 5) for count in counts), IN_PROCESS)
+               tuple(sliding(count, Data(rows, keys=count), 5, options={"sparse": count >= rows // 10})
+                     for count in counts), IN_PROCESS)
 
 
 def skew(rows: int, shares: Sequence[float]) -> Job:
     return Job("skew", "By the share of rows with one key, 100,000 keys, RANGE/SLIDE 5", "share of one key",
-               tuple(sliding(share, Data(rows, keys=100_000, skew=share), 5) for share in shares), IN_PROCESS)
+               tuple(sliding(share, Data(rows, keys=100_000, skew=share), 5, options={"sparse": True})
+                     for share in shares), IN_PROCESS)
 
 
 def disorder(rows: int, shares: Sequence[float]) -> Job:

@@ -38,6 +38,8 @@ class Data:
     rows_per_second: int = ROWS_PER_SECOND
     lead: int = 0
     """Microseconds by which all is later, so that no row is before the start of a day."""
+    slack: int = 0
+    """Microseconds that queries allow beyond the lateness, where two streams are not read in step."""
     batches: int = 5
     """How many micro-batches a stream of files has."""
     seed: int = 7
@@ -49,7 +51,7 @@ class Data:
     @property
     def lateness(self) -> int:
         """What a query has to allow for, in microseconds."""
-        return (self.distance + 1) * TICK if self.distance else self.late
+        return (self.distance + 1) * TICK if self.distance else self.late + self.slack
 
     def tables(self) -> Iterator[pa.Table]:
         """The rows in the order they come."""

@@ -10,7 +10,8 @@ from common import median, spread
 
 from suite.results import CHECK
 
-OURS = ("panewise", "panewise_spark")
+OURS = ("panewise", "panewise_spark", "embedded", "spark-batch", "spark-streaming")
+"""Of the peers, and the engines of ``bench/nexmark``."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def counterpart(other: Outcome, present: Sequence[Outcome]) -> Outcome | None:
     if other.ours:
         return None
     folder, _, mode = other.contender.partition("/")
-    wanted = [f"panewise_spark/{mode}", "panewise"] if folder == "spark" else ["panewise", f"panewise_spark/{mode}"]
+    wanted = [f"panewise_spark/{mode}"] if folder == "spark" else ["panewise", "embedded"]
     return next((one for name in wanted for one in present if one.contender == name and one.rounds), None)
 
 

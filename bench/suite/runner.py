@@ -105,7 +105,7 @@ class Runner:
         figures = self.once(job, point, entrant, rows, out)
         figures["differences"] = equal.differences(out, rows, entrant.name)
         if figures["differences"]:
-            figures["failure"] = f"{figures['differences']:,} of {figures['results']:,} results differ"
+            figures["failure"] = f"{figures['differences']:,} of {pq.read_metadata(out).num_rows:,} results differ"
         return figures
 
     def once(self, job: Job, point: Point, entrant: Entrant, rows: int, out: Path | None) -> dict[str, Any]:

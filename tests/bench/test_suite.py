@@ -148,7 +148,7 @@ def test_panewise_and_duckdb_agree_on_every_kind_of_window(tmp_path: Path, kind:
 
     second = 1_000_000
     data = {"tuple": Data(3_000, distance=40), "cumulate": Data(20_000, keys=5, lead=LATE)}.get(
-        kind, Data(20_000, keys=50))
+        kind, Data(20_000, keys=50, slack=LATE))
     reach, slide = {"session": (5_100, 1), "cumulate": (60 * second, second // 5), "rows": (100, 10),
                     "tuple": (50 * TICK, 5), "queries": (6 * second, 2 * second), "join": (second // 10, 1)}[kind]
     point = Point(kind, data, kind=kind, range=reach, slide=slide)

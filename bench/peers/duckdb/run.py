@@ -1,8 +1,9 @@
 """DuckDB: one batch query; group by pane, then a frame over the panes of each key.
 
 The grid of keys and panes gives the windows in which a key's last pane is empty, the ones at the end of the data above
-all, so that the result is complete. Panes are integers: ``time_bucket`` on timestamps took twice the time. Sessions are
-gaps and islands, row windows and those that slide by tuple are frames over the rows.
+all, so that the result is complete. With the option ``sparse``, for many keys with few rows each, panes are repeated
+for each of their windows instead, as such a grid is mostly empty. Panes are integers: ``time_bucket`` on timestamps
+took twice the time. Sessions are gaps and islands, row windows and those that slide by tuple are frames over the rows.
 """
 
 from __future__ import annotations
@@ -31,8 +32,17 @@ WITH panes AS (
 )
 SELECT item, (pane + 1) * {slide} AS "end", n, hi, total / n AS mean FROM framed WHERE n > 0
 """
+SPARSE = """
+WITH panes AS (
+  SELECT item, epoch_us(ts) // {slide} AS pane, count(*) AS n, max(price) AS hi, sum(price) AS total
+  FROM {source} GROUP BY ALL
+)
+SELECT item, (pane + later + 1) * {slide} AS "end", sum(n) AS n, max(hi) AS hi, sum(total) / sum(n) AS mean
+FROM panes, (SELECT unnest(range({panes})) AS later) GROUP BY item, "end"
+"""
 QUERIES = {
     "sliding": GRID,
+    "sparse": SPARSE,
     "cumulate": GRID,
     "session": """
 WITH marked AS (
@@ -91,7 +101,8 @@ def run(connection: duckdb.DuckDBPyConnection, job: Job, named: dict[str, str]) 
         return pa.concat_tables(table.append_column("query", pa.array([number] * table.num_rows))
                                 for number, table in enumerate(found))
     after, frame = (1, "UNBOUNDED") if job.kind == "cumulate" else (job.panes, job.panes - 1)
-    query = QUERIES[job.kind].format(**named, range=job.range, slide=job.slide, after=after, frame=frame)
+    kind = "sparse" if job.options.get("sparse") else job.kind
+    query = QUERIES[kind].format(**named, range=job.range, slide=job.slide, panes=job.panes, after=after, frame=frame)
     return connection.sql(query).to_arrow_table()
 
 
