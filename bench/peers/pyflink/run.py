@@ -2,8 +2,8 @@
 
 The package brings the CSV format and no Parquet, so every contender beside it reads CSV; it does not skip a line with
 names, so it is given the same file without. Windows are closed by a watermark as late as rows may be; batch mode took
-longer on 200,000 rows. The first statement of a process starts the cluster and loads classes, so a small one comes
-before the clock.
+longer on 200,000 rows. The first statement of a process loads classes, so a small one comes before the clock; each
+starts a mini cluster of its own, as local execution does, which is part of its time.
 """
 
 from __future__ import annotations
