@@ -29,6 +29,8 @@ from common import say, threads
 PEERS = Path(__file__).parent / "peers"
 ENVIRONMENTS = Path(__file__).parents[1] / ".bench-envs"
 SAMPLE_SECONDS = 0.02
+RARELY = 50
+"""How many times as long as it looks a watch pauses: the threads of a JVM are many, and a contender needs the cores."""
 
 
 class Failure(Exception):  # noqa: N818 (an outcome that is reported, not a defect)
@@ -173,8 +175,11 @@ class _TreeMemory:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._done.wait(SAMPLE_SECONDS):
+        pause = SAMPLE_SECONDS
+        while not self._done.wait(pause):
+            started = time.perf_counter()
             self.peak = max(self.peak, _tree_mb(self._pid))
+            pause = max(SAMPLE_SECONDS, RARELY * (time.perf_counter() - started))
 
 
 def _tree_mb(pid: int) -> float:
