@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,6 +60,7 @@ def command(options: argparse.Namespace) -> int:
     if options.list:
         print(listing(jobs, options.repeat))
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a contender ends with the tool
     minutes = options.minutes or (catalogue.FULL_MINUTES if options.full else catalogue.QUICK_MINUTES)
     file = options.results or RESULTS
     results = Results.open(file, {"machine": machine()}, resume=options.resume)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from adapter import Job, batches, main, note, read
+from adapter import Job, main, note, read
 from questions import ORIGIN, question
 
 from panewise.api.query import plan_of
@@ -42,12 +42,16 @@ def prepare(job: Job) -> Callable[[], list[pa.Table]]:
 def parts(job: Job, way: str) -> Iterator[Part]:
     """The batches of all streams in the order they come; those of a join in turn."""
     if job.kind != "join":
-        found = batches(job) if way == "memory" else FileStream.open(job.path).items()
-        return (("bids", batch) for batch in found)
-    sides = ([(name, batch) for batch in read(f"{job.path}/{name}").combine_chunks().to_batches(job.batch)]
-             if way == "memory" else ((name, batch) for batch in FileStream.open(f"{job.path}/{name}").items())
-             for name in ("a", "b"))
+        return side("bids", job.path, job.batch, way)
+    sides = (side(name, f"{job.path}/{name}", job.batch, way) for name in ("a", "b"))
     return (part for part in chain.from_iterable(zip_longest(*sides)) if part is not None)
+
+
+def side(name: str, path: str, batch: int, way: str) -> Iterator[Part]:
+    """One stream."""
+    found = read(path).combine_chunks().to_batches(batch) if way == "memory" else FileStream.open(path).items()
+    for part in found:
+        yield name, part
 
 
 def open_query(job: Job) -> RunningQuery:
