@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export VENV
 
-.PHONY: help demo test lint bench bench-embedded soak docs lock system java clean
+.PHONY: help demo test lint bench bench-spark bench-embedded soak docs lock system java clean
 
 help:          ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -20,7 +20,10 @@ lint: $(VENV)/.ready  ## Style, types and the layers of the design
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.ready java  ## Panes beside Spark's own window(), one run, equal results
+bench: $(VENV)/.ready java  ## This project beside its peers in five minutes; an hour with ARGS=--full
+	$(BIN)/panewise bench $(ARGS)
+
+bench-spark: $(VENV)/.ready java  ## Panes beside Spark's own window(), one run, equal results
 	$(BIN)/python bench/spark_batch.py $(ARGS)
 
 bench-embedded: $(VENV)/.ready  ## In process, one core: beside DuckDB, Polars, Bytewax and Pathway; throughput; latency

@@ -27,25 +27,32 @@ TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
 def bids(rows: int, *, keys: int = 1_000, disorder: float = 0.05, text_keys: bool = False, seed: int = 7,
-         rows_per_second: int = ROWS_PER_SECOND, late: int = LATE, block: int = 1_000_000) -> Iterator[pa.Table]:
-    """Bids on uniformly drawn items at a steady rate, a share of them late; a prefix of more rows is the same rows."""
+         rows_per_second: int = ROWS_PER_SECOND, late: int = LATE, skew: float = 0.0,
+         block: int = 1_000_000) -> Iterator[pa.Table]:
+    """Bids on uniformly drawn items at a steady rate, a share of them late; a prefix of more rows is the same rows.
+
+    A share ``skew`` of the bids is on one item.
+    """
     names = pa.array([f"item-{i:06}" for i in range(keys)])
     for first in range(0, rows, block):
         rng = np.random.default_rng((seed, first))
         arrival = START + (np.arange(first, first + block, dtype=np.int64) * SECOND) // rows_per_second
         delay = np.where(rng.random(block) < disorder, rng.integers(1, late, block), 0)
-        item = pa.array(rng.integers(0, keys, block))
+        item = rng.integers(0, keys, block)
+        price = rng.integers(100, 100_000, block) / 100
+        if skew:  # drawn last, so that without it all is as ever
+            item = np.where(rng.random(block) < skew, 0, item)
         table = pa.table({"ts": pa.array(arrival - delay).cast(TIMESTAMP),
-                          "item": names.take(item) if text_keys else item,
-                          "price": rng.integers(100, 100_000, block) / 100})
+                          "item": names.take(pa.array(item)) if text_keys else pa.array(item),
+                          "price": price})
         yield table.slice(0, rows - first)
 
 
-def one_thread() -> dict[str, str]:
-    """An environment in which every library that asks uses one thread."""
-    names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
-    return {**os.environ, **{f"{name}_NUM_THREADS": "1" for name in names}, "POLARS_MAX_THREADS": "1",
-            "PATHWAY_THREADS": "1", "ARROW_IO_THREADS": "1"}
+def threads(count: int = 1) -> dict[str, str]:
+    """An environment in which every library that asks uses so many threads."""
+    names = (*(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")), "POLARS_MAX_THREADS",
+             "PATHWAY_THREADS", "ARROW_IO_THREADS")
+    return {**os.environ, **dict.fromkeys(names, str(count))}
 
 
 def pin(core: int | None = None) -> int:
@@ -133,10 +140,10 @@ def load_note() -> str:
 
 def machine() -> dict[str, Any]:
     """Where and with what a figure was taken."""
-    packages = ("panewise", "numpy", "numba", "pyarrow", "duckdb", "polars")
+    packages = ("panewise", "numpy", "numba", "pyarrow", "duckdb", "polars", "pyspark")
     return {"cores": os.cpu_count(), "processor": _processor(), "system": platform.system(),
             "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-            "python": platform.python_version(), "commit": _commit(),
+            "python": platform.python_version(), "commit": commit(),
             "versions": {name: metadata.version(name) for name in packages if _installed(name)}}
 
 
@@ -166,10 +173,11 @@ def _installed(name: str) -> bool:
     return True
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
+    """What is checked out, marked when files were changed since."""
     try:
-        found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, check=True,
-                               capture_output=True, text=True)
+        found = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude", "*"], cwd=Path(__file__).parent,
+                               check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip()

@@ -23,16 +23,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 from common import LATE, SECOND, bids, last_core, load_note, median, rate, say, spread_text, table_text, write_json
 from contenders import ENVIRONMENTS, Contender, Failure
+from suite.compare import differences
 
 PANE = 4 * SECOND
 OURS = "panewise"
 WARM_ROWS = 100_000
-CLOSE = 1e-9
 
 
 @dataclass
@@ -138,26 +136,6 @@ class Comparison:
                 self._references[rows] = self.folder / f"reference-{rows}.parquet"
                 self._run(ours, self._references[rows])
         return self._references[rows]
-
-
-def differences(left: pa.Table, right: pa.Table) -> int:
-    """How many results differ: windows only one has, counts, maxima, or averages by more than 1e-9 of their value."""
-    keys = ["end", "item"]
-    a, b = (table.combine_chunks().sort_by([(key, "ascending") for key in keys]) for table in (left, right))
-    if a.num_rows != b.num_rows or any(not _same(a[key], b[key]) for key in keys):
-        joined = left.select(keys).join(right.select(keys), keys, join_type="left anti").num_rows
-        other = right.select(keys).join(left.select(keys), keys, join_type="left anti").num_rows
-        return joined + other or abs(a.num_rows - b.num_rows) or 1
-    wrong = np.zeros(a.num_rows, np.bool_)
-    for exact in ("n", "hi"):
-        wrong |= a[exact].to_numpy() != b[exact].to_numpy()
-    means = a["mean"].to_numpy(), b["mean"].to_numpy()
-    wrong |= ~(np.abs(means[0] - means[1]) <= CLOSE * np.abs(means[0]))
-    return int(wrong.sum())
-
-
-def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
-    return bool(left.equals(right.cast(left.type)))
 
 
 # -- the report ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 A contender runs in a process of its own, often with other packages than this project's, so this file needs nothing but
 Python 3.11 and pyarrow. ``run.py`` hands ``main`` two functions: ``prepare(job)`` imports and loads what is not to be
 timed and returns the function that is, and ``as_table(job, results)`` brings its results, after the clock has stopped,
-into the columns of ``RESULT``. The figures leave as one JSON line on standard output.
+into the columns of ``columns(job)``. The figures leave as one JSON line on standard output; what only some contenders
+can tell (bytes of state, of a shuffle, latencies) they add with ``note``.
 """
 
 from __future__ import annotations
@@ -13,26 +14,43 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 MICROS = 1_000_000
 RESULT = ("item", "end", "n", "hi", "mean")
-"""The columns results are compared in; ``end`` is the exclusive end of the window in microseconds."""
-NUMBERS = tuple(pa.schema({"end": pa.int64(), "n": pa.int64(), "hi": pa.float64(), "mean": pa.float64()}))
+"""The columns results are compared in; ``end`` is the exclusive end of the window in microseconds, for windows that
+count rows its number."""
+PAIRS = ("ts", "item", "price", "other", "offer")
+"""The columns of a join."""
+TYPES = {"end": pa.int64(), "n": pa.int64(), "hi": pa.float64(), "mean": pa.float64(), "query": pa.int64(),
+         "ts": pa.int64(), "price": pa.float64(), "other": pa.int64(), "offer": pa.float64()}
+SENTINEL = -1
+"""The item of the rows at the end of a stream that close all windows before them; its own results do not count."""
+FIGURES: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Job:
-    """Count, max and avg of ``price`` per ``item`` over sliding windows on ``ts``; times are in microseconds."""
+    """What to do; times are in microseconds.
+
+    ``sliding``: count, max and avg of ``price`` per ``item`` over sliding windows on ``ts``, by ``range`` and
+    ``slide``. ``cumulate``: the same from the start of the ``range`` on, every ``slide``. ``session``: over sessions
+    with a pause of ``range``. ``rows``: over the last ``range`` rows of each item, every ``slide`` rows. ``tuple``:
+    over all rows of the last ``range``, at every ``slide``-th row by time. ``queries``: ``sliding`` for ``slide``,
+    twice ``slide``, ... up to ``range`` at once. ``join``: bids of two streams on the same item, at most ``range``
+    apart.
+    """
 
     path: str
-    """A Parquet file with ts (timestamp, UTC), item (int64 or text) and price (float64), in order of arrival."""
+    """A Parquet or CSV file with ts (timestamp, UTC), item (int64 or text) and price (float64), in order of arrival;
+    for streams of files a folder of numbered ones, for a join a folder with ``a`` and ``b``."""
     warm_path: str
     """A few rows of the same kind, to run once before the clock starts."""
     out: str
@@ -47,8 +65,10 @@ class Job:
     """No row is later than this."""
     text_keys: bool
     core: int
-    options: dict[str, Any]
-    """What only one contender understands."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What only some contenders understand."""
+    kind: str = "sliding"
+    cores: int = 1
 
     @property
     def panes(self) -> int:
@@ -60,42 +80,88 @@ class Job:
         """The same job on the few rows."""
         return replace(self, path=self.warm_path, out="")
 
+    @property
+    def each(self) -> Iterator[Job]:
+        """The jobs of ``queries``, one for each window."""
+        for size in range(self.slide, self.range + 1, self.slide):
+            yield replace(self, kind="sliding", range=size)
+
+
+def columns(job: Job) -> tuple[str, ...]:
+    """The columns in which the results of a job are compared."""
+    return PAIRS if job.kind == "join" else ("query", *RESULT) if job.kind == "queries" else RESULT
+
+
+def note(**figures: Any) -> None:
+    """Add figures to those of this run."""
+    FIGURES.update(figures)
+
+
+def refuse(job: Job, *kinds: str) -> None:
+    """End with the reason when a job is of another kind than those a contender does."""
+    if job.kind not in kinds:
+        raise SystemExit(f"does {', '.join(kinds)}; not {job.kind}")
+
+
+def read(path: str) -> pa.Table:
+    """A file as a table, with times in UTC."""
+    if not path.endswith(".csv"):
+        return pq.read_table(path)
+    table = pacsv.read_csv(path)
+    return table.set_column(0, "ts", table.column("ts").cast(pa.timestamp("us")).cast(pa.timestamp("us", tz="UTC")))
+
 
 def batches(job: Job) -> list[pa.RecordBatch]:
     """All rows in memory, cut as the job says."""
-    return list(pq.read_table(job.path).combine_chunks().to_batches(max_chunksize=job.batch))
+    return list(read(job.path).combine_chunks().to_batches(max_chunksize=job.batch))
 
 
 def main(prepare: Callable[[Job], Callable[[], Any]], as_table: Callable[[Job, Any], pa.Table]) -> None:
     """Do the job whose JSON is the only argument."""
     job = Job(**json.loads(sys.argv[1]))
-    if hasattr(os, "sched_setaffinity"):
+    if job.cores == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {job.core})  # before any library counts the cores
-    pa.set_cpu_count(1)
+    pa.set_cpu_count(job.cores)
     timed = prepare(job)
     before = _resident("VmRSS")
-    started, busy = time.perf_counter(), _cpu()
+    started, busy = time.perf_counter(), cpu_seconds()
     found = timed()
-    seconds, busy = time.perf_counter() - started, _cpu() - busy
+    seconds, busy = time.perf_counter() - started, cpu_seconds() - busy
     peak = _resident("VmHWM")
-    table = as_table(job, found).select(list(RESULT))
-    table = table.cast(pa.schema([table.schema.field("item"), *NUMBERS]))
+    table = as_table(job, found).select(list(columns(job)))
+    table = table.cast(pa.schema([pa.field(f.name, TYPES.get(f.name, f.type)) for f in table.schema]))
     if job.out:
         pq.write_table(table, job.out)
     figures = {"seconds": seconds, "cpu_seconds": busy, "results": table.num_rows,
-               "before_mb": before, "own_peak_mb": peak}
+               "before_mb": before, "own_peak_mb": peak, **FIGURES}
     sys.stdout.write("\n" + json.dumps(figures) + "\n")
     sys.stdout.flush()
 
 
-def _cpu() -> float:
-    """Processor seconds of this process and the children it has waited for, in all threads."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+def cpu_seconds() -> float:
+    """Processor seconds of this process and all its descendants, those that ended included, in all threads."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(map(_spent, _children(os.getpid())))
 
 
-def _resident(field: str) -> float:
+def _spent(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended meanwhile
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(_spent, _children(pid)))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for task in Path(f"/proc/{pid}/task").iterdir()
+                for child in (task / "children").read_text().split()]
+    except OSError:  # it has ended meanwhile, or there is no /proc
+        return []
+
+
+def _resident(name: str) -> float:
     """A memory figure of this process in MB; 0 where there is no /proc."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(field + ":")), 0.0)
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(name + ":")), 0.0)

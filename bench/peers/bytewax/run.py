@@ -23,7 +23,7 @@ from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.testing import TestingSink, run_main
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from adapter import Job, batches, main
+from adapter import Job, batches, main, refuse
 
 Bid = tuple[Any, datetime, float]
 Totals = tuple[int, float, float]
@@ -63,6 +63,7 @@ def merge(a: Totals, b: Totals) -> Totals:
 
 def prepare(job: Job) -> Callable[[], list[Any]]:
     """Its best form in memory is lists of Python rows."""
+    refuse(job, "sliding")
     if job.input == "memory":
         held = [bids(batch) for batch in batches(job)]
         return lambda: run(job, held)

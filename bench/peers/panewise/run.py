@@ -1,56 +1,126 @@
 """panewise: Arrow batches pushed into a query on the embedded engine, results taken as they come.
 
 From memory the batches are as large as the job says; files are read in the pieces that panewise's own reader makes.
+With the option ``pace`` they are pushed on a schedule of so many rows per second, and the latency of every window is
+noted: from the push that covers it, or from that push's place in the schedule when it had to wait, to its results.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, zip_longest
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from adapter import MICROS, Job, batches, main
+from adapter import Job, main, note, read
+from questions import ORIGIN, question
 
 from panewise.api.query import plan_of
-from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.files.reader import FileStream
 
-QUERY = """
-SELECT item, count(*) [RANGE :range, SLIDE :slide, WA ts] AS n, max(price) AS hi, avg(price) AS mean
-FROM bids GROUP BY item
-"""
+Part = tuple[str, pa.RecordBatch]
+ENDLESS = ("rows",)
+"""Windows that the end of the input does not complete; the question is for complete ones."""
 
 
-def prepare(job: Job) -> Callable[[], pa.Table]:
+def prepare(job: Job) -> Callable[[], list[pa.Table]]:
     """The compiled loops are loaded by the warm-up; reading a file in batches is part of the run."""
-    run(job.warm_up, batches(job.warm_up))
+    run(job.warm_up, parts(job.warm_up, "memory"), paced=False)
     if job.input == "memory":
-        held = batches(job)
+        held = list(parts(job, "memory"))
         return lambda: run(job, held)
-    return lambda: run(job, FileStream.open(job.path).items())
+    return lambda: run(job, parts(job, "files"))
 
 
-def run(job: Job, parts: Iterable[pa.RecordBatch]) -> pa.Table:
-    windows = {"range": f"{job.range / MICROS:g} s", "slide": f"{job.slide / MICROS:g} s"}
-    schema = SourceSchema.of(pq.read_schema(job.path))
-    query = EmbeddedQuery(plan_of(QUERY, {"bids": schema}, windows), progress=f"late:{job.late / MICROS:g}s",
-                          strategy=job.options.get("strategy", "auto"))
-    results = [query.push("bids", part) for part in parts]
-    results.append(query.finish())
-    if query.late_count:
-        raise SystemExit(f"{query.late_count} rows were late; the job allows none")
-    return pa.concat_tables(results)
+def parts(job: Job, way: str) -> Iterator[Part]:
+    """The batches of all streams in the order they come; those of a join in turn."""
+    if job.kind != "join":
+        return side("bids", job.path, job.batch, way)
+    sides = (side(name, f"{job.path}/{name}", job.batch, way) for name in ("a", "b"))
+    return (part for part in chain.from_iterable(zip_longest(*sides)) if part is not None)
 
 
-def as_table(_job: Job, results: pa.Table) -> pa.Table:
-    end = pc.struct_field(results.column("window"), "end").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
-    return results.append_column("end", end)
+def side(name: str, path: str, batch: int, way: str) -> Iterator[Part]:
+    """One stream."""
+    found = read(path).combine_chunks().to_batches(batch) if way == "memory" else FileStream.open(path).items()
+    for part in found:
+        yield name, part
+
+
+def open_query(job: Job) -> RunningQuery:
+    streams = ("a", "b") if job.kind == "join" else ("bids",)
+    first = f"{job.path}/a" if job.kind == "join" else job.path
+    schema = FileStream.open(first).schema
+    progress = "source" if job.kind == "rows" else f"late:{job.late} us"
+    return open_plan(plan_of(question(job), dict.fromkeys(streams, schema)), progress=progress,
+                     strategy=job.options.get("strategy", "auto"))
+
+
+def run(job: Job, items: Iterable[Part], *, paced: bool = True) -> list[pa.Table]:
+    """The results of one query, or of several at once, each with all batches."""
+    jobs = list(job.each) if job.kind == "queries" else [job]
+    queries = [open_query(one) for one in jobs]
+    pace = job.options.get("pace", 0) if paced else 0
+    found = pushed_on_time(queries, items, job, pace) if pace else [
+        [query.push(name, part) for query in queries] for name, part in items]
+    note(state_bytes=sum(int(query.status()["state_bytes"]) for query in queries))
+    if job.kind not in ENDLESS:
+        found.append([query.finish() for query in queries])
+    if late := sum(query.late_count for query in queries):
+        raise SystemExit(f"{late} rows were late; the job allows none")
+    return [pa.concat_tables(tables) for tables in zip(*found, strict=True)]
+
+
+def pushed_on_time(queries: list[RunningQuery], items: Iterable[Part], job: Job, pace: float) -> list[list[pa.Table]]:
+    """Push each batch when its last row is due."""
+    found, latencies, due, behind = [], [], 0.0, 0
+    start = free = time.perf_counter()
+    for name, part in items:
+        due += part.num_rows / pace
+        wait = start + due - time.perf_counter()
+        if wait > 0:
+            time.sleep(wait)
+        begun = time.perf_counter()
+        late = free > start + due
+        tables = [query.push(name, part) for query in queries]
+        free = time.perf_counter()
+        behind += late
+        taken = (free - (start + due if late else begun)) * 1000
+        for table in tables:
+            ended = len(pc.unique(pc.struct_field(table.column("window"), "end"))) if table.num_rows else 0
+            latencies += [taken] * ended
+        found.append(tables)
+    median, p99 = np.percentile(latencies, [50, 99]) if latencies else (None, None)
+    note(latency_ms=median, latency_p99_ms=p99, windows=len(latencies), behind=behind)
+    return found
+
+
+def as_table(job: Job, results: list[pa.Table]) -> pa.Table:
+    if job.kind == "queries":
+        return pa.concat_tables(as_table(one, [table]).append_column("query", pa.array([number] * table.num_rows))
+                                for number, (one, table) in enumerate(zip(job.each, results, strict=True)))
+    table = results[0]
+    if job.kind == "join":
+        for name in ("ts", "other"):
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, name, table.column(name).cast(pa.int64()))
+        return table
+    if "window" in table.column_names:
+        end = pc.struct_field(table.column("window"), "end").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    elif job.kind == "cumulate":
+        end = pc.add(pc.multiply(pc.add(table.column("wid"), 1), job.slide), ORIGIN)
+    else:
+        end = table.column("wid")
+    if "item" not in table.column_names:
+        table = table.append_column("item", pa.array(np.zeros(table.num_rows, np.int64)))
+    return table.append_column("end", end)
 
 
 if __name__ == "__main__":

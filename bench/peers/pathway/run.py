@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from adapter import Job, batches, main
+from adapter import Job, batches, main, refuse
 
 Bid = tuple[int, Any, float]
 
@@ -55,6 +55,7 @@ class Batches(pw.io.python.ConnectorSubject):
 
 def prepare(job: Job) -> Callable[[], dict[Any, Any]]:
     """Its best form in memory is lists of Python rows."""
+    refuse(job, "sliding")
     if job.input == "memory":
         held = [bids(batch) for batch in batches(job)]
         return lambda: run(job, held)

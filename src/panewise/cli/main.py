@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from panewise.cli import demo, explain, generate, run
+from panewise.cli import bench, demo, explain, generate, run
 from panewise.cli.terminal import errors
 from panewise.core.errors import PanewiseError, PanewiseWarning
 
@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"panewise {version('panewise')}")
     parser.add_argument("--debug", action="store_true", help="show the full traceback of an error")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (run, explain, generate, demo):
+    for module in (run, explain, generate, demo, bench):
         module.add_command(commands)
     return parser
 

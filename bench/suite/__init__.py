@@ -1,0 +1,1 @@
+"""One tool that measures this project beside what a user would otherwise pick: ``panewise bench``."""

@@ -1,0 +1,206 @@
+"""The jobs: a short set for five minutes and the full set for an hour, on two cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from common import LATE, ROWS_PER_SECOND, SECOND
+
+from suite.data import TICK, Data
+from suite.jobs import Job, Point
+
+PANE = 4 * SECOND
+IN_PROCESS = ("panewise", "duckdb", "polars")
+STREAMING = ("bytewax", "pathway")
+QUICK_MINUTES, FULL_MINUTES = 5, 60
+
+
+def quick() -> list[Job]:
+    """A look at everything that can be seen in five minutes."""
+    return [
+        peers(rows=1_000_000, seconds=3, inputs=("memory",)),
+        on_spark("streaming", rows=400_000, ratios=(20,), batches=3, seconds=6),
+        flink(rows=200_000, ratios=(20,), contenders=("panewise", "pyflink", "quix")),
+        ratio(rows=1_000_000, ratios=(1, 300)),
+        nexmark(events=100_000, engines=("embedded", "duckdb")),
+    ]
+
+
+def full() -> list[Job]:
+    """Every comparison, every sweep, scaling."""
+    return [
+        peers(rows=5_000_000, seconds=8, inputs=("files", "memory")),
+        latency(rows=500_000),
+        ratio(rows=2_000_000, ratios=(1, 2, 5, 10, 20, 60, 150, 300)),
+        flink(rows=1_000_000, ratios=(1, 20), contenders=(*IN_PROCESS, "panewise_spark/batch", "spark/batch",
+                                                             "pyflink", "quix")),
+        cumulate(seconds=240),
+        session(rows=1_000_000),
+        on_spark("batch", rows=2_000_000, ratios=(1, 20, 300), seconds=10),
+        on_spark("streaming", rows=2_000_000, ratios=(1, 20, 60), batches=5, seconds=15),
+        join(rows=100_000, batches=4),
+        queries(rows=500_000, counts=(1, 5, 20, 80)),
+        keys(rows=1_000_000, counts=(10, 1_000, 100_000, 1_000_000)),
+        skew(rows=1_000_000, shares=(0.0, 0.5, 0.9, 0.99)),
+        disorder(rows=1_000_000, shares=(0.0, 0.05, 0.2, 0.5)),
+        lateness(rows=1_000_000, seconds=(1, 10, 60)),
+        batch_size(rows=1_000_000, sizes=(100, 1_000, 10_000, 100_000)),
+        micro_batches(rows=1_000_000, counts=(2, 20)),
+        tuple_distance(rows=300_000, distances=(10, 1_000, 100_000)),
+        row_window(rows=500_000, sizes=(10, 100, 1_000, 10_000)),
+        scaling(rows=(500_000, 2_000_000)),
+        nexmark(events=1_000_000, engines=("embedded", "spark-batch", "spark-streaming", "duckdb")),
+    ]
+
+
+# -- peers on the same job -------------------------------------------------------------------------------------------
+
+
+def sliding(label: int | float | str, data: Data, ratio: int, **more: object) -> Point:
+    """Windows of ``ratio`` panes of four seconds."""
+    return Point(label, data, range=ratio * PANE, slide=PANE, **more)  # type: ignore[arg-type]
+
+
+def peers(rows: int, seconds: float, inputs: Sequence[str]) -> Job:
+    points = tuple(sliding(f"from {way}", Data(rows), 60, input=way) for way in inputs)
+    return Job("peers", "In process, one core, RANGE/SLIDE 60", "input", points, (*IN_PROCESS, *STREAMING),
+               seconds=seconds, text="Count, max and avg per key over sliding windows. DuckDB and Polars run one batch "
+               "query, which is the limit of what a stream can reach; the others give results as rows come.")
+
+
+def ratio(rows: int, ratios: Sequence[int]) -> Job:
+    return Job("ratio", "In process, one core, by RANGE/SLIDE", "RANGE/SLIDE",
+               tuple(sliding(one, Data(rows), one) for one in ratios), IN_PROCESS)
+
+
+def flink(rows: int, ratios: Sequence[int], contenders: Sequence[str]) -> Job:
+    return Job("flink", "Beside PyFlink, from CSV files, one core", "RANGE/SLIDE",
+               tuple(sliding(one, Data(rows), one, csv=True) for one in ratios), tuple(contenders), seconds=20,
+               text="PyFlink's package reads CSV and no Parquet, so all read CSV here. RANGE/SLIDE 1 is TUMBLE, the "
+               "others are HOP. Quix Streams stands here to say what it needs.")
+
+
+def cumulate(seconds: int) -> Job:
+    data = Data((seconds - LATE // SECOND) * ROWS_PER_SECOND, lead=LATE)
+    return Job("cumulate", "Windows that grow from a fixed start: CUMULATE and RANGE ALL", "seconds",
+               (Point(seconds, data, kind="cumulate", range=seconds * SECOND, slide=PANE, csv=True),),
+               ("panewise", "duckdb", "pyflink"), seconds=20)
+
+
+def session(rows: int) -> Job:
+    gap = 1_000_100  # no two regular rows are exactly so far apart: systems differ in whether that ends a session
+    return Job("session", "Sessions by a pause of one second", "rows",
+               (Point(rows, Data(rows), kind="session", range=gap),),
+               ("panewise", "duckdb", "panewise_spark/batch", "spark/batch"))
+
+
+def on_spark(mode: str, rows: int, ratios: Sequence[int], seconds: float, batches: int = 5) -> Job:
+    data = Data(rows, batches=batches)
+    return Job(f"spark-{mode}", f"Spark {mode}, two cores, by RANGE/SLIDE", "RANGE/SLIDE",
+               tuple(sliding(one, data, one, cores=2) for one in ratios), (f"panewise_spark/{mode}", f"spark/{mode}"),
+               timeout=240, seconds=seconds, text="panewise beside Spark's own window() on the same files.")
+
+
+def join(rows: int, batches: int) -> Job:
+    data = Data(rows, keys=max(10, rows // 200), batches=batches, slack=rows * SECOND // ROWS_PER_SECOND // batches)
+    return Job("join", "Two streams joined on a key, at most one second apart", "rows",
+               (Point(rows, data, kind="join", range=SECOND, cores=2),),
+               ("panewise", "duckdb", "panewise_spark/streaming", "spark/streaming"), timeout=240, seconds=30)
+
+
+def latency(rows: int) -> Job:
+    points = tuple(Point(rate, Data(rows, rows_per_second=rate, late=SECOND // 20), range=6 * SECOND,
+                         slide=SECOND // 10, batch=1_000, input="memory", options={"pace": rate})
+                   for rate in (50_000, 100_000))
+    return Job("latency", "How soon results come at a steady rate, RANGE/SLIDE 60, SLIDE 100 ms", "rows/s", points,
+               ("panewise",), text="Rows are pushed as they are due, so rows/s is the rate that was asked for; the "
+               "latencies are the measure. Those of streams on Spark are in the job spark-streaming: how long a "
+               "micro-batch takes.")
+
+
+# -- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+def queries(rows: int, counts: Sequence[int]) -> Job:
+    points = tuple(Point(count, Data(rows, keys=100), kind="queries", range=count * PANE, slide=PANE, input="memory")
+                   for count in counts)
+    return Job("queries", "Queries at once, RANGE of 1, 2, ... panes", "queries", points, ("panewise", "duckdb"),
+               timeout=240)
+
+
+def keys(rows: int, counts: Sequence[int]) -> Job:
+    return Job("keys", "By number of keys, RANGE/SLIDE 5", "keys",
+               tuple(sliding(count, Data(rows, keys=count), 5, options={"sparse": count >= rows // 10})
+                     for count in counts), IN_PROCESS)
+
+
+def skew(rows: int, shares: Sequence[float]) -> Job:
+    return Job("skew", "By the share of rows with one key, 100,000 keys, RANGE/SLIDE 5", "share of one key",
+               tuple(sliding(share, Data(rows, keys=100_000, skew=share), 5, options={"sparse": True})
+                     for share in shares), IN_PROCESS)
+
+
+def disorder(rows: int, shares: Sequence[float]) -> Job:
+    return Job("disorder", "By the share of rows out of order, up to 3 s late", "share out of order",
+               tuple(sliding(share, Data(rows, disorder=share), 60) for share in shares),
+               (*IN_PROCESS, "bytewax"), seconds=5)
+
+
+def lateness(rows: int, seconds: Sequence[int]) -> Job:
+    return Job("lateness", "By how late rows are, 20 % out of order", "seconds late",
+               tuple(sliding(late, Data(rows, disorder=0.2, late=late * SECOND), 60) for late in seconds),
+               (*IN_PROCESS, "bytewax"), seconds=5)
+
+
+def batch_size(rows: int, sizes: Sequence[int]) -> Job:
+    return Job("batch", "By rows per batch, from memory", "rows per batch",
+               tuple(sliding(size, Data(rows), 60, batch=size, input="memory") for size in sizes),
+               ("panewise", *STREAMING), seconds=5)
+
+
+def micro_batches(rows: int, counts: Sequence[int]) -> Job:
+    return Job("micro-batches", "Spark streaming by number of micro-batches, RANGE/SLIDE 20", "micro-batches",
+               tuple(sliding(count, Data(rows, batches=count), 20, cores=2) for count in counts),
+               ("panewise_spark/streaming", "spark/streaming"), timeout=240, seconds=10)
+
+
+def tuple_distance(rows: int, distances: Sequence[int]) -> Job:
+    points = tuple(Point(distance, Data(rows, distance=distance), kind="tuple", range=1_000 * TICK, slide=10)
+                   for distance in distances)
+    return Job("tuple-distance", "Slide by tuple, by how many rows late one in a hundred is", "rows late", points,
+               ("panewise", "duckdb"), text="A window of 1,000 rows ends at every tenth row by time.")
+
+
+def row_window(rows: int, sizes: Sequence[int]) -> Job:
+    points = tuple(Point(size, Data(rows, keys=10), kind="rows", range=size, slide=10) for size in sizes)
+    return Job("row-window", "Row windows of each key, SLIDE 10 rows, by size", "rows in a window", points,
+               ("panewise", "duckdb"))
+
+
+# -- scaling ---------------------------------------------------------------------------------------------------------
+
+
+def scaling(rows: Sequence[int]) -> Job:
+    """The job that ``sizing`` computes clusters from."""
+    points = []
+    for place, cores in (("local[1]", 1), ("local[2]", 2), ("standalone", 2)):
+        points += [sliding(f"{place} {count // 1000}k", Data(count), 20, cores=cores, options={"master": place})
+                   for count in rows]
+    return Job("scaling", "Spark streaming on one core, two cores, and a standalone cluster of two workers",
+               "place and rows", tuple(points), ("panewise_spark/streaming", "spark/streaming"), timeout=240,
+               seconds=60)
+
+
+# -- Nexmark ---------------------------------------------------------------------------------------------------------
+
+
+def nexmark(events: int, engines: Sequence[str]) -> Job:
+    """The queries of ``bench/nexmark``, when it is there."""
+    title = "Nexmark"
+    if find_spec("nexmark") is None:
+        return Job("nexmark", title, "query", (), tuple(engines), missing="bench/nexmark is not there yet")
+    from nexmark.queries import QUERIES  # type: ignore[import-not-found]  # see above
+
+    points = tuple(Point(name, Data(events), cores=2) for name in QUERIES)
+    return Job("nexmark", title, "query", points, tuple(engines), timeout=240, family="nexmark")

@@ -1,0 +1,107 @@
+"""The report: for every job a table and a picture, what is faster than this project, and what failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from common import rate
+
+from suite import sizing
+from suite.document import Block, Bullets, Heading, Table, Text
+from suite.document import write as write_document
+from suite.figures import Outcome, counterpart, outcomes, times_as_fast
+from suite.jobs import Job
+from suite.pictures import picture
+
+CELLS = {
+    "state rows": ("state_rows", lambda value: f"{value:,.0f}"),
+    "state MB": ("state_bytes", lambda value: f"{value / 1e6:,.2f}"),
+    "latency ms": ("latency_ms", lambda value: f"{value:,.1f}"),
+    "p99 ms": ("latency_p99_ms", lambda value: f"{value:,.1f}"),
+    "shuffle MB": ("shuffle_bytes", lambda value: f"{value / 1e6:,.2f}"),
+}
+"""Columns that are shown where some contender has the figure."""
+
+
+def write(folder: Path, lines: Sequence[dict[str, Any]], jobs: Sequence[Job], skipped: Sequence[str] = ()) -> Path:
+    """``report.md`` and ``.html`` with pictures, ``sizing.md`` where the figures suffice; the path of the first."""
+    found = {job.name: [(point.label, outcomes(lines, job.name, point.label)) for point in job.points] for job in jobs}
+    blocks: list[Block] = [*_opening(lines), *_faster(jobs, found)]
+    for job in jobs:
+        blocks += _section(job, found[job.name], job.name in skipped)
+    cluster = sizing.page(lines)
+    if cluster:
+        write_document(folder, "sizing", "What a cluster needs", cluster)
+        blocks.append(Text("What a cluster for more rows would need is computed from the job scaling in sizing.md."))
+    return write_document(folder, "report", "Measured beside its peers", blocks)
+
+
+def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
+    text = ("Every contender runs in a process of its own on the same data. Its results are compared first; contenders "
+            "whose results differ, that fail or take too long are listed with the reason. Then contenders take turns, "
+            "and figures are medians of the rounds; the spread is the largest minus the smallest as a share of the "
+            "median. 'panewise ×' is how many times the throughput of panewise is that of the contender, formed within "
+            "rounds, so below 1 the contender is faster. A slow contender gets the first rows only; its own number of "
+            "rows is shown. CPU is processor time of the whole process tree per row, memory its peak, with what "
+            "processes share counted for each.")
+    if not lines:
+        return [Text(text), Text("Nothing was measured.")]
+    machines = {json.dumps({k: v for k, v in line["machine"].items() if k != "load"}, sort_keys=True): line["machine"]
+                for line in lines}
+    said = [f"{one['processor']}, {one['cores']} cores, {one['system']}, Python {one['python']}, "
+            f"commit {one['commit']}, {', '.join(map(' '.join, one['versions'].items()))}" for one in machines.values()]
+    busy = max(line["machine"]["load"] or 0 for line in lines)
+    if busy >= lines[0]["machine"]["cores"] / 2:
+        said.append(f"the machine was busy at the start (load {busy}): read CPU times and ratios, not rows/s")
+    return [Text(text), Bullets(said)]
+
+
+def _faster(jobs: Sequence[Job], found: dict[str, list[tuple[object, list[Outcome]]]]) -> list[Block]:
+    """Where panewise is not the fastest, before anything else."""
+    items = []
+    for job in jobs:
+        for label, present in found[job.name]:
+            for other in present:
+                times = times_as_fast(counterpart(other, present), other)
+                if times is not None and times < 1:
+                    items.append(f"{job.name}, {job.axis} {label}: {other.title} is {1 / times:.2f} times as fast")
+    return [Heading("Faster than panewise"), Bullets(items) if items else Text("No contender was.")]
+
+
+def _section(job: Job, found: list[tuple[object, list[Outcome]]], skipped: bool) -> list[Block]:
+    blocks: list[Block] = [Heading(job.title)]
+    if job.text:
+        blocks.append(Text(job.text))
+    if job.missing:
+        return [*blocks, Text(f"Not measured: {job.missing}.")]
+    if skipped:
+        blocks.append(Text("The time was over before all of it was measured; `--resume` goes on."))
+    shown = [name for name, (figure, _) in CELLS.items()
+             if any(one.middle(figure) is not None for _, present in found for one in present)]
+    head = [job.axis, "contender", "rows", "rows/s", "spread", "CPU µs/row", "peak MB", *shown, "panewise ×", "results"]
+    rows = [_row(label, one, present, shown) for label, present in found for one in present]
+    blocks.append(Table(head, rows))
+    drawn = picture(job, found)
+    return [*blocks, drawn] if drawn else blocks
+
+
+def _row(label: object, one: Outcome, present: Sequence[Outcome], shown: Sequence[str]) -> list[object]:
+    name = f"{label:,}" if isinstance(label, int) else label
+    rows = f"{one.first['rows']:,}"
+    if not one.rounds:
+        return [name, one.title, rows, *[""] * (5 + len(shown)), one.failure or "not measured"]
+    extra = [(value is not None and form(value)) or "" for figure, form in map(CELLS.__getitem__, shown)
+             for value in [one.middle(figure)]]
+    times = times_as_fast(counterpart(one, present), one)
+    return [name, one.title, rows, rate(one.rate or 0), "" if one.spread is None else f"{one.spread:.0%}",
+            f"{one.cpu_per_row:.3g}", f"{one.middle('peak_mb'):,.0f}", *extra,
+            "" if times is None else f"{times:,.2f}" if times < 10 else f"{times:,.0f}",
+            one.failure or _verdict(one)]
+
+
+def _verdict(one: Outcome) -> str:
+    count = f"{one.first['results']:,}" if "results" in one.first else ""
+    return f"{count} equal" if one.first.get("differences") == 0 else count
