@@ -2,6 +2,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 export VENV
+# Tests and benchmarks start many Python processes: without compiled modules each would read its packages as source.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint bench bench-spark bench-embedded soak docs lock system java clean
 
