@@ -54,6 +54,8 @@ class Contender:
     chooses the number of rows by, so that one run of a slow contender does not take the time of all."""
     built: tuple[str, ...] = ()
     """The packages that it needs and that are published as source only."""
+    stays: bool = False
+    """Whether its process takes all jobs of a table, because it is slow to start."""
     family: str = "process"
     """``process``: in process; ``spark``: on Spark; ``other``: what ``bench/embedded_peers.py`` has no job for."""
     folder: Path = PEERS
@@ -112,7 +114,7 @@ class Contender:
     def _checked(command: list[str]) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Failure(f"could not be installed: {_last_line(done.stderr or done.stdout)}")
+            raise Failure(f"could not be installed: {last_line(done.stderr or done.stdout)}")
 
     # -- running it
 
@@ -136,7 +138,7 @@ def run_process(command: list[str], timeout: float, cores: int, what: str) -> di
     started = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=threads(cores),
                              start_new_session=True)
-    with _TreeMemory(child.pid) as memory:
+    with TreeMemory(child.pid) as memory:
         try:
             out, err = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -146,7 +148,7 @@ def run_process(command: list[str], timeout: float, cores: int, what: str) -> di
             _end(child)
             raise
     if child.returncode:
-        raise Failure(f"ended with {child.returncode}: {_last_line(err or out)}")
+        raise Failure(f"ended with {child.returncode}: {last_line(err or out)}")
     figures: dict[str, Any] = json.loads(out.splitlines()[-1])
     figures["peak_mb"] = max(memory.peak, figures.pop("own_peak_mb", 0.0))
     figures["process_seconds"] = time.perf_counter() - started
@@ -158,7 +160,7 @@ def _end(child: subprocess.Popen[str]) -> None:
     child.communicate()
 
 
-class _TreeMemory:
+class TreeMemory:
     """Samples the resident memory of a process and all its descendants, where there is a /proc."""
 
     def __init__(self, pid: int) -> None:
@@ -166,7 +168,7 @@ class _TreeMemory:
         self._pid, self._done = pid, threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> _TreeMemory:
+    def __enter__(self) -> TreeMemory:
         self._thread.start()
         return self
 
@@ -192,7 +194,7 @@ def _tree_mb(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20 + sum(_tree_mb(child) for child in children)
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith(("error", "fatal"))]
     return (errors or lines or ["no message"])[-1][:300]

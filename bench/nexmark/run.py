@@ -5,7 +5,8 @@
 
 ``engine`` is embedded, spark-batch, spark-streaming or duckdb, the reference. Files in ``data`` are made when they are
 not there; ``site`` may give other parameters of the generator than its defaults. Before the clock starts the query runs
-once over few rows. ``out`` takes the results, for ``check.py``; with an empty one they are only counted.
+once over few rows. ``out`` takes the results, for ``check.py``; with an empty one they are only counted. With ``-`` for
+the JSON it takes one job after the other from its input.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ from nexmark.generator import Nexmark
 from nexmark.queries import QUERIES, Query
 
 WARM_EVENTS, WARM_BATCHES = 5_000, 2
+STAY = "-"
+"""The argument of a process that takes jobs from its input."""
+WARM: set[tuple[str, str]] = set()
+"""Queries that this process has run."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +64,30 @@ class Job:
 
 
 def main() -> None:
-    """Do the job whose JSON is the only argument."""
-    job = Job(**json.loads(sys.argv[1]))
-    query = QUERIES[job.query]
-    _use(job.cores)
-    data = job.generated()
-    with tempfile.TemporaryDirectory(prefix="nexmark-") as work:
-        started = engine(job.engine, job.cores)
-        try:
-            _warm_up(started, query, Path(work))
-            figures = _measured(started, query, data, Path(work), job.out)
-        finally:
+    """Do the job whose JSON is the only argument; or, with the argument ``-``, one for every line of the input."""
+    engines: dict[tuple[str, int], Engine] = {}
+    try:
+        for text in sys.stdin if sys.argv[1] == STAY else sys.argv[1:]:
+            job = Job(**json.loads(text))
+            _use(job.cores)
+            if (job.engine, job.cores) not in engines:
+                engines[job.engine, job.cores] = engine(job.engine, job.cores)
+            figures = _done(job, engines[job.engine, job.cores])
+            sys.stdout.write("\n" + json.dumps(figures) + "\n")
+            sys.stdout.flush()
+    finally:
+        for started in engines.values():
             started.close()
-    sys.stdout.write("\n" + json.dumps({"query": job.query, "engine": job.engine, **figures}) + "\n")
+
+
+def _done(job: Job, started: Engine) -> dict[str, Any]:
+    query, data = QUERIES[job.query], job.generated()
+    with tempfile.TemporaryDirectory(prefix="nexmark-") as work:
+        if (job.query, job.engine) not in WARM:
+            _warm_up(started, query, Path(work))
+            WARM.add((job.query, job.engine))
+        figures = _measured(started, query, data, Path(work), job.out)
+    return {"query": job.query, "engine": job.engine, **figures}
 
 
 def _measured(started: Engine, query: Query, data: Path, work: Path, out: str) -> dict[str, Any]:
@@ -84,7 +100,8 @@ def _measured(started: Engine, query: Query, data: Path, work: Path, out: str) -
     if out:
         pq.write_table(results, out)
     return {"seconds": seconds, "cpu_seconds": busy, "rows_in": rows_in(query, data), "rows_out": results.num_rows,
-            "state_rows": done.state_rows, "state_bytes": done.state_bytes, "own_peak_mb": peak}
+            "results": results.num_rows, "state_rows": done.state_rows, "state_bytes": done.state_bytes,
+            "own_peak_mb": peak}
 
 
 def _warm_up(started: Engine, query: Query, work: Path) -> None:

@@ -33,6 +33,8 @@ TYPES = {"end": pa.int64(), "n": pa.int64(), "hi": pa.float64(), "mean": pa.floa
          "ts": pa.int64(), "price": pa.float64(), "other": pa.int64(), "offer": pa.float64()}
 SENTINEL = -1
 """The item of the rows at the end of a stream that close all windows before them; its own results do not count."""
+STAY = "-"
+"""The argument of a process that takes jobs from its input."""
 FIGURES: dict[str, Any] = {}
 
 
@@ -117,8 +119,16 @@ def batches(job: Job) -> list[pa.RecordBatch]:
 
 
 def main(prepare: Callable[[Job], Callable[[], Any]], as_table: Callable[[Job, Any], pa.Table]) -> None:
-    """Do the job whose JSON is the only argument."""
-    job = Job(**json.loads(sys.argv[1]))
+    """Do the job whose JSON is the only argument; or, with the argument ``-``, one for every line of the input."""
+    for text in sys.stdin if sys.argv[1] == STAY else sys.argv[1:]:
+        figures = _done(Job(**json.loads(text)), prepare, as_table)
+        sys.stdout.write("\n" + json.dumps(figures) + "\n")
+        sys.stdout.flush()
+
+
+def _done(job: Job, prepare: Callable[[Job], Callable[[], Any]], as_table: Callable[[Job, Any], pa.Table],
+          ) -> dict[str, Any]:
+    FIGURES.clear()
     if job.cores == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {job.core})  # before any library counts the cores
     pa.set_cpu_count(job.cores)
@@ -132,10 +142,8 @@ def main(prepare: Callable[[Job], Callable[[], Any]], as_table: Callable[[Job, A
     table = table.cast(pa.schema([pa.field(f.name, TYPES.get(f.name, f.type)) for f in table.schema]))
     if job.out:
         pq.write_table(table, job.out)
-    figures = {"seconds": seconds, "cpu_seconds": busy, "results": table.num_rows,
-               "before_mb": before, "own_peak_mb": peak, **FIGURES}
-    sys.stdout.write("\n" + json.dumps(figures) + "\n")
-    sys.stdout.flush()
+    return {"seconds": seconds, "cpu_seconds": busy, "results": table.num_rows,
+            "before_mb": before, "own_peak_mb": peak, **FIGURES}
 
 
 def cpu_seconds() -> float:

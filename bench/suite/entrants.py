@@ -47,6 +47,9 @@ class Entrant(Protocol):
     @property
     def version(self) -> str: ...
 
+    @property
+    def stays(self) -> bool: ...
+
     def rows(self, job: Job, point: Point) -> int: ...
 
     def command(self, point: Point, rows: int, out: Path | None, store: Store) -> list[str]: ...
@@ -80,6 +83,10 @@ class Peer:
     @property
     def version(self) -> str:
         return installed(self.contender, self.environments)[1]
+
+    @property
+    def stays(self) -> bool:
+        return self.contender.stays
 
     def rows(self, job: Job, point: Point) -> int:
         """All, or as many as it does in the time the job has for slow ones."""
@@ -121,26 +128,18 @@ class NexmarkEngine:
     def version(self) -> str:
         return ""
 
+    @property
+    def stays(self) -> bool:
+        return True
+
     def rows(self, _job: Job, point: Point) -> int:
         return point.data.rows
 
     def command(self, point: Point, rows: int, out: Path | None, store: Store) -> list[str]:
-        data = _nexmark_data(store.folder, rows)
+        data = store.folder / f"nexmark-{rows}-{point.data.batches}"  # made by the first process that looks for it
         job = {"query": point.label, "engine": self.name, "data": str(data), "events": rows,
                "batches": point.data.batches, "cores": point.cores, "out": str(out or "")}
         return [sys.executable, str(self.home / "run.py"), json.dumps(job)]
-
-
-def _nexmark_data(folder: Path, events: int) -> Path:
-    home = folder / f"nexmark-{events}"
-    if not home.exists():
-        from nexmark.generator import write  # type: ignore[import-not-found]  # the package may not be there yet
-
-        making = folder / f"making-nexmark-{events}"
-        making.mkdir(parents=True, exist_ok=True)
-        write(making, events=events)
-        making.rename(home)
-    return home
 
 
 def entrants(job: Job, *, peers: Path = PEERS, environments: Path = ENVIRONMENTS) -> list[Entrant]:

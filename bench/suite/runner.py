@@ -1,4 +1,5 @@
-"""Measures: at every point results are compared first, then contenders take turns, round by round, each in a process.
+"""Measures: at every point results are compared first, then contenders take turns, round by round, each in a process
+of its own; those that are slow to start keep it for all points of a job.
 
 What a noisy machine does to one of them it does to all in the same round, so ratios are formed within rounds. A
 contender that fails, takes too long or gives other results is left out of the rounds, and that is its outcome.
@@ -15,6 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from contenders import ENVIRONMENTS, PEERS, Failure, run_process
+from resident import Residents
 
 from suite.compare import differences
 from suite.data import Store
@@ -42,6 +44,7 @@ class Runner:
     skipped: list[str] = field(default_factory=list)
     """The jobs that the time did not suffice for."""
     _deadline: float = float("inf")
+    _residents: Residents = field(default_factory=Residents)
 
     def run(self, jobs: list[Job]) -> None:
         """All jobs, one after the other."""
@@ -52,8 +55,11 @@ class Runner:
         self._deadline = time.monotonic() + 60 * self.minutes
         self.display.start(sum(len(job.points) * len(self._entrants(job)) * (self.repeat + 1) for job in runnable))
         for job in runnable:
-            for point in job.points:
-                self._point(job, point)
+            try:
+                for point in job.points:
+                    self._point(job, point)
+            finally:
+                self._residents.close()
 
     def _entrants(self, job: Job) -> list[Entrant]:
         return [one for one in entrants(job, peers=self.peers, environments=self.environments) if self.wanted(one.name)]
@@ -111,7 +117,8 @@ class Runner:
     def once(self, job: Job, point: Point, entrant: Entrant, rows: int, out: Path | None) -> dict[str, Any]:
         """Start the process of a contender and wait for its figures."""
         command = entrant.command(point, rows, out, self.store)
-        return run_process(command, job.timeout, point.cores, f"{rows:,} rows")
+        run = self._residents.ask if entrant.stays else run_process
+        return run(command, job.timeout, point.cores, f"{rows:,} rows")
 
 
 class Equality:
