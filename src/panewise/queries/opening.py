@@ -40,7 +40,8 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
         wanted = "empty_windows" if empty_windows else "events"
         raise PlanError(f"{wanted} is for window aggregates: the windows of this query are relations, which neither "
                         "open nor close; leave it out")
-    return RelationQuery(plan, late=late, progress=progress, emit=emit, style="upa" if strategy == "auto" else strategy)
+    return RelationQuery(plan, late=late, progress=progress, emit=emit, stats=stats,
+                         style="upa" if strategy == "auto" else strategy)
 
 
 def ordering_columns(query: RunningQuery) -> dict[str, str | None]:

@@ -16,9 +16,11 @@ from panewise.kernels.relations.delta import integers
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
+from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
 from panewise.planner.optimizer import is_relational as worth_optimizing
 from panewise.planner.optimizer import optimize
+from panewise.planner.relation_statistics import declared_relations, speaks_of_inputs
 from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
@@ -48,11 +50,12 @@ class RelationQuery(ShowsLateRows):
     depend on how rows are cut into batches, nor on their order as far as punctuation allows.
 
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
-    ``direct`` by looking through lists.
+    ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
+    give the same results.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
-                 style: str | Style = Style.UPA, emit: str = "final") -> None:
+                 style: str | Style = Style.UPA, emit: str = "final", stats: Stats = None) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
@@ -62,7 +65,8 @@ class RelationQuery(ShowsLateRows):
         self._form = form_of(plan)
         self._kind = time_kind(plan)
         compiler = Compiler(self._ports, self.style)
-        self._root = compiler.root(self._as_run(), self._form)
+        self.running = self._as_run(stats)
+        self._root = compiler.root(self.running, self._form)
         self._uids = compiler.uids
         self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self.streams))):
@@ -76,11 +80,14 @@ class RelationQuery(ShowsLateRows):
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
 
-    def _as_run(self) -> Node:
-        """The plan with selections moved down and columns that nobody reads left out: better whatever the data."""
+    def _as_run(self, stats: Stats) -> Node:
+        """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
+        selections moved down and columns that nobody reads left out."""
         if not worth_optimizing(self.plan):
             return self.plan
-        return optimize(self.plan, late_rows=self.late is not LatePolicy.DROP).plan
+        named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
+        known = declared_relations(named) if speaks_of_inputs(named) else None
+        return optimize(self.plan, known, style=self.style.value, late_rows=self.late is not LatePolicy.DROP).plan
 
     # -- in and out
 
@@ -312,7 +319,7 @@ class RelationQuery(ShowsLateRows):
     @property
     def fingerprint(self) -> str:
         """What a checkpoint must have been made with to be used here: this plan, run in this style."""
-        return hashlib.sha256(f"{self.plan!r} {self.style.value}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.plan!r} {self.running!r} {self.style.value}".encode()).hexdigest()[:16]
 
     def snapshot(self, extra: Mapping[str, Any] | None = None) -> bytes:
         """Everything needed to go on exactly here; ``extra`` is any JSON data to find again beside it."""
