@@ -5,7 +5,7 @@ export VENV
 # Tests and benchmarks start many Python processes: without compiled modules each would read its packages as source.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench bench-spark bench-embedded soak docs lock system java clean
+.PHONY: help demo test coverage lint bench bench-spark bench-embedded soak docs lock system java clean
 
 help:          ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -13,9 +13,12 @@ help:          ## Show this list
 demo: $(VENV)/.ready java  ## A sliding window query on a disordered stream, on local Spark, with a picture
 	@$(BIN)/panewise demo
 
-test: $(VENV)/.ready java  ## All tests and doctests, with coverage
-	$(BIN)/python -m pytest -n 2 -m "not spark and not soak" --cov --cov-report= $(ARGS)
-	$(BIN)/python -m pytest -m "spark and not soak" --cov --cov-append --cov-report=term:skip-covered $(ARGS)
+test: $(VENV)/.ready java  ## All tests and doctests
+	$(BIN)/python -m pytest -n 2 -m "not spark and not soak" --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "spark and not soak" --durations=10 $(ARGS)
+
+coverage: $(VENV)/.ready java  ## The same, and which lines they reach: half as long again
+	$(MAKE) test ARGS="--cov --cov-append --cov-report=term:skip-covered $(ARGS)"
 
 lint: $(VENV)/.ready  ## Style, types and the layers of the design
 	$(BIN)/ruff check src tests bench examples tools
