@@ -87,7 +87,7 @@ class RelationQuery(ShowsLateRows):
             return self.plan
         named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
         known = declared_relations(named) if speaks_of_inputs(named) else None
-        return optimize(self.plan, known, style=self.style.value, late_rows=self.late is not LatePolicy.DROP).plan
+        return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP).plan  # one plan for all styles
 
     # -- in and out
 
