@@ -14,7 +14,8 @@ from relations.running import assert_like_the_oracle
 
 CATALOG = Catalog({name: SourceSchema(dict(COLUMNS), time="ts") for name in ("a", "b", "c")})
 THREE = "SELECT a.v, c.ts FROM a [RANGE 9], b [RANGE 7], c [RANGE 5] WHERE a.k = b.k AND b.k = c.k AND a.v > 0"
-STATS = {"a.rows_per_second": 1000, "b.rows_per_second": 1000, "c.rows_per_second": 1, "a.k": 10, "b.k": 10, "c.k": 1000}
+STATS = {"a.rows_per_second": 1000, "b.rows_per_second": 1000, "c.rows_per_second": 1,
+         "a.k": 10, "b.k": 10, "c.k": 1000}
 
 
 def joins(query: RelationQuery) -> list[set[str]]:
