@@ -27,11 +27,12 @@ import pyarrow as pa
 from common import SECOND, START, TIMESTAMP, load_note, machine, median, pin, rate, spread_text, table_text
 
 from panewise.api.query import plan_of
+from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
 from panewise.kernels.joins.in_order import InputBufferedJoin, MergedJoin, OutputBufferedJoin
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets, Pairing
+from panewise.kernels.joins.pairing import Band, Buckets, Pairing
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.progress.punctuation import END, Punctuation
 from panewise.queries.joined import JoinedQuery

@@ -15,6 +15,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ SENTINEL = -1
 STAY = "-"
 """The argument of a process that takes jobs from its input."""
 FIGURES: dict[str, Any] = {}
+ASIDE = [0.0, 0.0]
+"""Seconds and processor seconds of this run that went into measuring."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,15 @@ def note(**figures: Any) -> None:
     FIGURES.update(figures)
 
 
+@contextmanager
+def aside() -> Iterator[None]:
+    """What a contender does here only to be measured, and does not count: looking at its state."""
+    started, busy = time.perf_counter(), cpu_seconds()
+    yield
+    ASIDE[0] += time.perf_counter() - started
+    ASIDE[1] += cpu_seconds() - busy
+
+
 def refuse(job: Job, *kinds: str) -> None:
     """End with the reason when a job is of another kind than those a contender does."""
     if job.kind not in kinds:
@@ -134,9 +146,10 @@ def _done(job: Job, prepare: Callable[[Job], Callable[[], Any]], as_table: Calla
     pa.set_cpu_count(job.cores)
     timed = prepare(job)
     before = _resident("VmRSS")
+    ASIDE[:] = 0.0, 0.0
     started, busy = time.perf_counter(), cpu_seconds()
     found = timed()
-    seconds, busy = time.perf_counter() - started, cpu_seconds() - busy
+    seconds, busy = time.perf_counter() - started - ASIDE[0], cpu_seconds() - busy - ASIDE[1]
     peak = _resident("VmHWM")
     table = as_table(job, found).select(list(columns(job)))
     table = table.cast(pa.schema([pa.field(f.name, TYPES.get(f.name, f.type)) for f in table.schema]))

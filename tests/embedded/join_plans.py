@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
@@ -62,33 +63,41 @@ def predicate(random: Random, left: str, right: str) -> Scalar | None:
     ))
 
 
-def join(random: Random, left: Node, right: Node, names: tuple[str, str]) -> BandJoin | TumblingJoin:
+def join(random: Random, left: Node, right: Node, names: tuple[str, str],
+         kind: JoinKind = JoinKind.INNER) -> BandJoin | TumblingJoin:
     times, condition = (f"{names[0]}.ts", f"{names[1]}.ts"), predicate(random, *names)
     if random.random() < 0.35:
-        return TumblingJoin(left, right, *times, random.randint(1, 9), condition)
+        return TumblingJoin(left, right, *times, random.randint(1, 9), condition, kind=kind)
     return BandJoin(left, right, *times, random.randint(0, 6), random.randint(0, 6), condition,
-                    random.choice(("both", "left", "right", "strict")))
+                    random.choice(("both", "left", "right", "strict")), kind=kind)
 
 
-def joined(random: Random) -> Node:
-    """A join of two streams, of unions, of a stream with itself, or of a join with a stream."""
+def joined(random: Random, kind: JoinKind = JoinKind.INNER) -> Node:
+    """A join of two streams, of unions, of a stream with itself, or (pairs only) of a join with a stream."""
     shape = random.random()
     if shape < 0.15:
-        return join(random, side(random, ("a",), "l"), side(random, ("a",), "r"), ("l", "r"))
+        return join(random, side(random, ("a",), "l"), side(random, ("a",), "r"), ("l", "r"), kind)
     left = side(random, ("a", "c") if random.random() < 0.25 else ("a",), "l")
     right = side(random, ("b", "d") if random.random() < 0.25 else ("b",), "r")
-    found = join(random, left, right, ("l", "r"))
-    if shape < 0.25:
+    found = join(random, left, right, ("l", "r"), kind)
+    if shape < 0.25 and kind is JoinKind.INNER:
         return join(random, found, side(random, ("e",), "s"), (random.choice("lr"), "s"))
     return found
 
 
+def kind_of(random: Random) -> JoinKind:
+    """As often pairs as all other kinds together."""
+    return random.choice(list(JoinKind)) if random.random() < 0.5 else JoinKind.INNER
+
+
 def rows_out(random: Random) -> Node:
-    """A plan that puts out pairs."""
-    node = joined(random)
+    """A plan that puts out pairs, or rows that have found nobody or somebody."""
+    kind = kind_of(random)
+    node = joined(random, kind)
     if random.random() < 0.25:
-        node = Filter(node, Scalar.parse("`l.v` >= 0 OR `r.k` = 'a'"))
-    if random.random() < 0.3:
+        other = "l" if kind.left_only else "r"
+        node = Filter(node, Scalar.parse(f"`l.v` >= 0 OR `{other}.k` = 'a'"))
+    if random.random() < 0.3 and not kind.left_only:
         items = (NamedScalar("t", Scalar.column("l.ts")), NamedScalar("u", Scalar.column("r.ts")),
                  NamedScalar("both", Scalar.parse("`l.v` + `r.v`")), NamedScalar("k", Scalar.column("r.k")))
         node = Project(node, items)
@@ -97,10 +106,14 @@ def rows_out(random: Random) -> Node:
 
 def aggregated(random: Random) -> Node:
     """A window aggregate over joins."""
-    below: Node = joined(random)
+    kind = random.choice([kind for kind in JoinKind if kind.whole and random.random() < 0.5] or [JoinKind.INNER])
+    below: Node = joined(random, kind)
+    if kind.left_only:
+        below = Project(below, (*(NamedScalar.column(f"l.{c}") for c in COLUMNS),
+                                *(NamedScalar(f"r.{c}", Scalar.column(f"l.{c}")) for c in COLUMNS)))
     if random.random() < 0.3:
         below = Filter(below, Scalar.parse("`r.v` < 3"))
-    attribute = random.choice(("l.ts", "r.ts"))
+    attribute = random.choice([f"{'lr'[number]}.ts" for number in sorted(kind.whole)])
     spec = TumblingWindow(random.randint(1, 9)) if random.random() < 0.4 else \
         SlidingWindow(random.randint(1, 12), random.randint(1, 8))
     keys = random.choice(((), ("l.k",), ("r.ts",), ("l.k", "r.ts"), ("l.ts", "r.ts")))

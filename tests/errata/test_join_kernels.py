@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from errata.algorithms import band_by_definition, band_join, tumbling_join
 from kernels.joining import promise, spec_of, stored, table_of
+from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets
+from panewise.kernels.joins.pairing import Band, Buckets
 from panewise.kernels.joins.progress import JoinProgress
 from panewise.progress.watermarks import NO_BOUND
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernels.joining import Arriving, Row
-from panewise.kernels.joins.pairing import LEFT
+from panewise.core.join_kinds import LEFT
 
 
 def held_behind_its_own_newest(arriving: Iterable[Arriving], ranges: tuple[int, int]) -> list[tuple[Row, Row]]:

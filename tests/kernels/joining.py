@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.scalar import Scalar
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets, Pairing
-from panewise.kernels.joins.sides import JoinKind, JoinSide, JoinSpec
+from panewise.kernels.joins.pairing import Band, Buckets, Pairing
+from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.progress.patterns import Constant
 from panewise.progress.punctuation import END, Punctuation
 

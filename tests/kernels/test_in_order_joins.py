@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kernels.joining import by_definition, random_pairing, random_streams, run, spec_of
 from panewise.core.errors import PlanError
+from panewise.core.join_kinds import JoinKind
 from panewise.kernels.joins.in_order import InputBufferedJoin, MergedJoin, OrderedJoin, OutputBufferedJoin
 from panewise.kernels.joins.pairing import Band
-from panewise.kernels.joins.sides import JoinKind
 
 JOINS = [OutputBufferedJoin, InputBufferedJoin, MergedJoin]
 

@@ -8,9 +8,10 @@ import pytest
 
 from kernels.global_order import held_behind_its_own_newest, purged_by_the_other
 from kernels.joining import Arriving, Row, by_definition, promise, run, spec_of, table_of
+from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.kernels.joins.in_order import InputBufferedJoin, OutputBufferedJoin
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets
+from panewise.kernels.joins.pairing import Band, Buckets
 from panewise.kernels.joins.progress import JoinProgress
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND

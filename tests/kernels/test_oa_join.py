@@ -25,11 +25,12 @@ from kernels.joining import (
     table_of,
 )
 from panewise.core.errors import CheckpointError, PlanError, SchemaError
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.scalar import Scalar
 from panewise.kernels.joins import oa_join
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets, slot_bits
-from panewise.kernels.joins.sides import JoinKind, JoinSide, JoinSpec
+from panewise.kernels.joins.pairing import Band, Buckets, slot_bits
+from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.progress.punctuation import END, Punctuation
 
 randoms = st.randoms(use_true_random=False)

@@ -25,7 +25,8 @@ from panewise.plan.nodes import (
     WindowClause,
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.progress.timeline import Timeline, timeline
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline, timeline
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
@@ -72,6 +73,14 @@ def test_restore_reports_what_lived_between_refreshes(pair: tuple[Window, Window
                                                       saves: frozenset[int]) -> None:
     plan = RelationToStream(shaped(shape, *pair), kind, restore=True)
     assert_like_the_oracle(plan, items, cuts, saves)
+
+
+def test_refreshes_go_on_while_a_value_only_changes_its_representative() -> None:
+    """The value is shown all the time, so nothing comes and nothing goes until its last row leaves."""
+    window = Window(source("s"), WindowClause(SlidingWindow.scoped(3, 2), "ts", OrdinalKind.INTEGER))
+    plan = RelationToStream(Distinct(columns(window, "k")), Kind.RSTREAM, restore=True)
+    rows = [Arrival("s", {"ts": ts, "k": "a", "v": 0}) for ts in (0, 1)]
+    assert_like_the_oracle(plan, [*rows, Arrival("s", Punctuation.below("ts", 4))])
 
 
 def internal(window: Window) -> Window:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from adapter import Job, main, note, read
+from adapter import Job, aside, main, note, read
 from questions import ORIGIN, question
 
 from panewise.api.query import plan_of
@@ -70,7 +70,8 @@ def run(job: Job, items: Iterable[Part], *, paced: bool = True) -> list[pa.Table
     pace = job.options.get("pace", 0) if paced else 0
     found = pushed_on_time(queries, items, job, pace) if pace else [
         [query.push(name, part) for query in queries] for name, part in items]
-    note(state_bytes=sum(int(query.status()["state_bytes"]) for query in queries))
+    with aside():
+        note(state_bytes=sum(int(query.status(windows=0)["state_bytes"]) for query in queries))
     if job.kind not in ENDLESS:
         found.append([query.finish() for query in queries])
     if late := sum(query.late_count for query in queries):

@@ -7,10 +7,11 @@ knows how a node is evaluated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Self
 
+from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
@@ -280,7 +281,19 @@ class Join(Pairs):
 
 
 @dataclass(frozen=True)
-class BandJoin(Pairs):
+class TimePairs(Pairs):
+    """Rows of two streams whose times meet; ``kind`` says what becomes of rows that meet nobody."""
+
+    kind: JoinKind = field(default=JoinKind.INNER, kw_only=True)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Left, then right unless only left rows come out."""
+        return self.left.columns if self.kind.left_only else (*self.left.columns, *self.right.columns)
+
+
+@dataclass(frozen=True)
+class BandJoin(TimePairs):
     """Pairs of rows of two streams whose times lie in a band (Li 2.8, canonical by erratum E8).
 
     ``left_range`` is the window declared on the left stream: ``l - right_range <= r <= l + left_range``.
@@ -296,7 +309,7 @@ class BandJoin(Pairs):
 
 
 @dataclass(frozen=True)
-class TumblingJoin(Pairs):
+class TumblingJoin(TimePairs):
     """Pairs of rows of two streams whose times fall in the same tumbling bucket (Li 2.8)."""
 
     left_time: str

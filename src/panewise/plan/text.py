@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import format_duration, format_timestamp
 from panewise.plan import nodes as n
@@ -59,11 +60,11 @@ def describe(node: n.Node) -> str:
         case n.GroupAggregate():
             details = [_grouped(node.keys, node.aggregates), "internal" if node.internal else ""]
         case n.BandJoin():
-            details = [f"{node.left_time} with range {_length(node.left_range)},",
+            details = [_kind(node), f"{node.left_time} with range {_length(node.left_range)},",
                        f"{node.right_time} with range {_length(node.right_range)}, bounds {node.bounds}",
                        _on(node.predicate)]
         case n.TumblingJoin():
-            details = [f"{node.left_time} and {node.right_time} in buckets of {_length(node.range)}",
+            details = [_kind(node), f"{node.left_time} and {node.right_time} in buckets of {_length(node.range)}",
                        _on(node.predicate)]
         case n.Join() | n.TableJoin() | n.SemiJoin() | n.AntiJoin():
             details = [_on(node.predicate)]
@@ -106,6 +107,10 @@ def _spec(spec: WindowSpec, ordinal: OrdinalKind) -> str:
 
 def _length(amount: int) -> str:
     return format_duration(amount)
+
+
+def _kind(node: n.TimePairs) -> str:
+    return "" if node.kind is JoinKind.INNER else f"{node.kind.value},"
 
 
 def _on(predicate: object) -> str:

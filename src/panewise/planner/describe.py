@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM
 from panewise.plan import nodes as n
@@ -129,11 +130,12 @@ def _detail(node: n.Node) -> str:
         case n.BandJoin():
             unit = _unit(node.left, node.left_time)
             back, forth = format_amount(node.right_range, unit), format_amount(node.left_range, unit)
-            return (f"{_on(node.predicate)}, {node.right_time} at most {back} before and {forth} after "
+            return (f"{_kind(node)}{_on(node.predicate)}, {node.right_time} at most {back} before and {forth} after "
                     f"{node.left_time}, bounds {node.bounds}")
         case n.TumblingJoin():
             extent = format_amount(node.range, _unit(node.left, node.left_time))
-            return f"{_on(node.predicate)}, {node.left_time} and {node.right_time} in one tumbling {extent}"
+            times = f"{node.left_time} and {node.right_time}"
+            return f"{_kind(node)}{_on(node.predicate)}, {times} in one tumbling {extent}"
         case n.Join() | n.TableJoin() | n.SemiJoin() | n.AntiJoin():
             return _on(node.predicate)
         case n.RelationToStream():
@@ -153,6 +155,10 @@ def _unit(node: n.Node, column: str | None) -> OrdinalKind:
             if name is not None and source.schema.has(name):
                 return source.schema.ordinal_kind(name)
     return OrdinalKind.TIMESTAMP
+
+
+def _kind(node: n.TimePairs) -> str:
+    return "" if node.kind is JoinKind.INNER else f"{node.kind.value} join "
 
 
 def _on(predicate: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
@@ -49,7 +50,9 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
                 messages = _needs_expiry(node)
             case n.RelationToStream():
                 messages = _relation_to_stream(node)
-            case n.Window() | n.WindowAggregate() | n.BandJoin() | n.TumblingJoin():
+            case n.WindowAggregate():
+                messages = chain(_needs_stream(node, labels), _missing_time(node))
+            case n.Window() | n.BandJoin() | n.TumblingJoin():
                 messages = _needs_stream(node, labels)
             case _:
                 pass
@@ -136,3 +139,22 @@ def _needs_stream(node: n.Node, labels: Labels) -> Iterator[str]:
             hint = "a table has no order of arrival; join it with a stream instead"
         yield (f"{what} takes a stream, but its input is a changing relation whose rows leave again "
                f"({labels.reason(child)}): {hint}")
+
+
+def _missing_time(aggregate: n.WindowAggregate) -> Iterator[str]:
+    """A window on the time of a side of an outer join that may be missing."""
+    node, name = aggregate.input, aggregate.window.attribute
+    while not isinstance(node, n.BandJoin | n.TumblingJoin):
+        match node:
+            case n.Project():
+                name = next((i.scalar.column_name or "" for i in node.items if i.name == name), "")
+            case n.Qualify():
+                name = name.removeprefix(f"{node.alias}.")
+            case n.Filter():
+                pass
+            case _:
+                return
+        node = node.inputs[0]
+    if any(name in side.columns and number not in node.kind.whole for number, side in enumerate(node.inputs)):
+        yield (f"a window on {aggregate.window.attribute} over a {node.kind.value} join: it is null in rows without a "
+               "partner, which would be in no window; use the time of the side whose rows all come out")

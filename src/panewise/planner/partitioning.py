@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
@@ -89,10 +90,12 @@ def _of(node: n.Node) -> Iterator[Placement]:
             yield from (p for p in _placements(node.input) if _stays_together(node.clause, p))
         case n.Union() | n.BagDifference():
             yield from _by_position(node)
-        case n.Join() | n.BandJoin() | n.TumblingJoin():
-            yield from _pairs(node.left, node.right, node.predicate, both=True)
+        case n.Join():
+            yield from _pairs(node.left, node.right, node.predicate, frozenset({LEFT, RIGHT}))
+        case n.BandJoin() | n.TumblingJoin():  # what is null for want of a partner says nothing of the place
+            yield from _pairs(node.left, node.right, node.predicate, node.kind.whole)
         case n.SemiJoin() | n.AntiJoin():
-            yield from _pairs(node.left, node.right, node.predicate, both=False)
+            yield from _pairs(node.left, node.right, node.predicate, frozenset({LEFT}))
         case n.TableJoin():
             tables = frozenset(t.name for t in node.table.walk() if isinstance(t, n.Table))
             yield from (Placement(p.keys, p.visible, p.everywhere | tables) for p in _placements(node.input)
@@ -135,11 +138,13 @@ def _by_position(node: n.Node) -> Iterator[Placement]:
             yield made.showing(names[place] for place in shared)
 
 
-def _pairs(left: n.Node, right: n.Node, predicate: Scalar | None, *, both: bool) -> Iterator[Placement]:
+def _pairs(left: n.Node, right: n.Node, predicate: Scalar | None, shown: frozenset[int]) -> Iterator[Placement]:
+    """Equal rows of both sides meet; ``shown`` are the sides whose columns say where a result is."""
     equal = [(pair.left.column_name, pair.right.column_name)
              for pair in join_condition(predicate, left.columns, right.columns).keys]
     for one, other in product(_placements(left), _placements(right)):
         if any(a in one.visible and b in other.visible for a, b in equal):
-            made = one.beside(other, one.visible | other.visible if both else one.visible)
+            seen = [side.visible for number, side in enumerate((one, other)) if number in shown]
+            made = one.beside(other, frozenset().union(*seen))
             if made is not None:
                 yield made

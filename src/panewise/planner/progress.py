@@ -186,7 +186,8 @@ def _stream_join(node: n.BandJoin | n.TumblingJoin, below: list[Progress]) -> Pr
     if silent:
         note = f"no punctuation on {', '.join(silent)} reaches the join, so it keeps rows until the input ends"
         return Progress((), PunctuationRule.ABSORB, tuple(t for t, _ in times if t not in silent), note)
-    return Progress((node.left_time, node.right_time), PunctuationRule.JOIN)
+    kept = tuple(time for side, (time, _) in enumerate(times) if side in node.kind.whole)
+    return Progress(kept, PunctuationRule.JOIN, tuple(time for time, _ in times if time not in kept))
 
 
 def _left_rows(below: list[Progress], labels: list[Label]) -> Progress:

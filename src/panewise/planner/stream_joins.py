@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
+from panewise.core.join_kinds import JoinKind
 from panewise.core.schema import ROW_NUM_NAMES, SourceSchema
 from panewise.plan import nodes as n
 
@@ -29,6 +30,7 @@ def has_stream_join(plan: n.Node) -> bool:
 def stream_join_gaps(plan: n.Node) -> Iterator[str]:
     """Why a plan with joins of streams cannot be run, from the root down."""
     over_relation = is_relation_of_pairs(plan)
+    yield from _without_partners(plan)
     for node in plan.walk():
         if not isinstance(node, STREAM_JOINS + AROUND + RELATIONS):
             yield f"{type(node).__name__} with a join of streams is not yet run"
@@ -39,6 +41,18 @@ def stream_join_gaps(plan: n.Node) -> Iterator[str]:
         yield "a window aggregate over another is not yet run"
     elif aggregates:
         yield from _over_joins(plan, aggregates[0])
+
+
+def _without_partners(plan: n.Node) -> Iterator[str]:
+    """What stands around outer, semi and anti joins: rows without a partner have a null where a time would be."""
+    joins = [node for node in plan.walk() if isinstance(node, n.TimePairs)]
+    for join in joins:
+        if join.kind is JoinKind.INNER:
+            continue
+        if len(joins) > 1:
+            yield f"a {join.kind.value} join of streams with another join is not yet run"
+        if is_relation_of_pairs(plan):
+            yield f"a changing relation over a {join.kind.value} join of streams is not yet run"
 
 
 def is_relation_of_pairs(plan: n.Node) -> bool:

@@ -27,7 +27,18 @@ from panewise.sql.parser import STREAM_OPERATORS
 from panewise.sql.projection import Projector
 from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
 from panewise.sql.sources import SourceBinder, apply_window
-from panewise.sql.syntax import RESTORE, Bracket, Item, Query, Select, SetOperation, Span, StreamCall, span_of
+from panewise.sql.syntax import (
+    RESTORE,
+    Bracket,
+    Item,
+    JoinClause,
+    Query,
+    Select,
+    SetOperation,
+    Span,
+    StreamCall,
+    span_of,
+)
 from panewise.sql.windows import WindowBinder
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
@@ -124,7 +135,7 @@ class Binder:
         outer = self._aggregate_bracket(select)
         aggregated = bool(select.group_by) or any(i.tree.find(StreamCall) for i in select.items)
         if len(sources) > 1:
-            joined = self.joins.join(sources, conditions)
+            joined = self.joins.join(sources, conditions, self._outer(select))
             relation, scope = joined.relation, joined.scope
             window = None if outer is None else self._window_over(outer, relation, scope)
         else:
@@ -151,6 +162,14 @@ class Binder:
             relation, window = apply_window(relation, window), None
         return self.aggregator.aggregate(relation, scope, select.items, select.group_by, window)
 
+    def _outer(self, select: Select) -> JoinClause | None:
+        """The one join of a FROM list that is not an inner one."""
+        found = [source.join for source in select.sources if source.join is not None]
+        if found and len(select.sources) > 2:
+            raise self.error(f"a {found[0].kind.value} join joins two streams, here are {len(select.sources)}",
+                             found[0].span, "join the others in a sub-query")
+        return found[0] if found else None
+
     def _window_over(self, bracket: Bracket, relation: Relation, scope: Scope) -> BoundWindow:
         return self.windows.bind(bracket, relation, scope)
 
@@ -176,7 +195,7 @@ class Binder:
             raise self.error("EXISTS takes a plain SELECT", select.span, "leave out the aggregate: SELECT * FROM ...")
         sources = [self.sources.bind(s) for s in select.sources]
         if len(sources) > 1:
-            joined = self.joins.join(sources, [])
+            joined = self.joins.join(sources, [], self._outer(select))
             self._check_exists_items(select, joined.scope)
             return joined.relation, joined.scope, ""
         only = sources[0]

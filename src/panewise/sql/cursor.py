@@ -99,15 +99,16 @@ class Cursor(SparkParser):
             return True
         return False
 
-    def match_words(self, first: str, second: str) -> bool:
-        """Step over two words, which sqlglot may have made one token of."""
-        if self.word() == f"{first} {second}":
+    def match_words(self, *words: str) -> bool:
+        """Step over several words; two of them sqlglot may have made one token of."""
+        if self.word() == " ".join(words):
             self._advance()
             return True
-        if self.word() == first and self.word(self._next) == second:
-            self._advance(2)
-            return True
-        return False
+        tokens = self._tokens[self._index:self._index + len(words)]
+        if [self.word(token) for token in tokens] != list(words):
+            return False
+        self._advance(len(words))
+        return True
 
     def expect(self, kind: TokenType, sign: str, hint: str) -> None:
         """Step over a sign that must be here."""

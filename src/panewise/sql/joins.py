@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from panewise.core.errors import SqlError
+from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import (
@@ -24,7 +25,7 @@ from panewise.plan.nodes import (
 from panewise.sql.expressions import Expressions, conjuncts, to_scalar
 from panewise.sql.relations import Relation, Scope, Visible
 from panewise.sql.sources import BoundSource
-from panewise.sql.syntax import ExistsQuery, Query, Select, Span, span_of
+from panewise.sql.syntax import ExistsQuery, JoinClause, Query, Select, Span, span_of
 from panewise.windows.sliding import SlidingWindow
 
 
@@ -135,10 +136,12 @@ class JoinBinder:
 
     # -- several sources -----------------------------------------------------------------------------------------
 
-    def join(self, sources: list[BoundSource], conditions: list[Condition]) -> Joined:
+    def join(self, sources: list[BoundSource], conditions: list[Condition], outer: JoinClause | None = None) -> Joined:
         """Left-deep joins in the order of FROM; each condition at the lowest place that has its columns."""
         self._check_names(sources)
         scope = Scope(tuple(self._visible(s) for s in sources))
+        if outer is not None:
+            return self._with_partners_or_not(sources, scope, outer, conditions)
         plain = [(c, self.expressions.scalar(c.tree, scope, c.span)) for c in conditions if c.exists is None]
         joined, rest = self._steps(sources, [scalar for _, scalar in plain])
         if rest:
@@ -147,6 +150,24 @@ class JoinBinder:
             if condition.exists is not None:
                 joined = self._exists(joined, scope, condition)
         return Joined(joined, scope)
+
+    def _with_partners_or_not(self, sources: list[BoundSource], scope: Scope, join: JoinClause,
+                              conditions: list[Condition]) -> Joined:
+        """An outer, semi or anti join of two streams: ON decides who meets, WHERE looks at what comes out."""
+        style, kind = self._style(sources), join.kind
+        if style == "states" or any(source.relation.table for source in sources):
+            raise self.error(f"a {kind.value} join needs two streams with windows on their times", join.span,
+                             f"write FROM a [RANGE 5 seconds, WA ts] {kind.value.upper()} JOIN b [RANGE 5 seconds, WA "
+                             "ts] ON a.x = b.x; over windows whose rows leave again there are EXISTS and NOT EXISTS")
+        parts = [Condition(tree, span_of(tree, join.span)) for tree in conjuncts(join.condition)]
+        if any(part.exists is not None for part in parts):
+            raise self.error("EXISTS in ON", join.span, "write it in WHERE")
+        predicate = conjunction([self.expressions.scalar(part.tree, scope, part.span) for part in parts])
+        left, right = (replace(s.relation, node=Qualify(s.relation.node, s.alias or "")) for s in sources)
+        joined = self._pair(style, left, right, sources, predicate, kind)
+        if kind.left_only:
+            scope = Scope(scope.inputs[:1])
+        return Joined(self.filtered(joined, scope, conditions), scope)
 
     def _check_names(self, sources: list[BoundSource]) -> None:
         seen: dict[str, BoundSource] = {}
@@ -187,15 +208,15 @@ class JoinBinder:
         return left, remaining
 
     def _pair(self, style: str, left: Relation, right: Relation, used: list[BoundSource],
-              predicate: Scalar | None) -> Relation:
+              predicate: Scalar | None, kind: JoinKind = JoinKind.INNER) -> Relation:
         node: Node
         if right.table:
             node = TableJoin(left.node, right.node, predicate)
         elif style in {"band", "tumbling"}:
-            node = self._stream_join(style, left.node, right.node, used, predicate)
+            node = self._stream_join(style, left.node, right.node, used, predicate, kind)
         else:
             node = Join(left.node, right.node, predicate)
-        prefixed = {f"{used[-1].alias}.{c}": t for c, t in right.types.items()}
+        prefixed = {} if kind.left_only else {f"{used[-1].alias}.{c}": t for c, t in right.types.items()}
         if len(used) == 2:
             prefixed |= {f"{used[0].alias}.{c}": t for c, t in left.types.items()}
         else:
@@ -237,7 +258,7 @@ class JoinBinder:
                              "write windows without WA on each source, or join in a sub-query")
 
     def _stream_join(self, style: str, left: Node, right: Node, used: list[BoundSource],
-                     predicate: Scalar | None) -> Node:
+                     predicate: Scalar | None, kind: JoinKind) -> Node:
         first, second = used[0], used[1]
         if style == "tumbling":
             window = second.window
@@ -249,14 +270,14 @@ class JoinBinder:
                                  "name a column that both sources have")
             other = first.relation.find(attribute) or attribute
             return TumblingJoin(left, right, f"{first.alias}.{other}", f"{second.alias}.{attribute}", window.range,
-                                predicate)
+                                predicate, kind=kind)
         one, two = first.window, second.window
         assert one is not None
         assert two is not None
         assert one.range is not None
         assert two.range is not None
         return BandJoin(left, right, f"{first.alias}.{one.clause.attribute}", f"{second.alias}.{two.clause.attribute}",
-                        one.range, two.range, predicate)
+                        one.range, two.range, predicate, kind=kind)
 
 
 def conjunction(scalars: list[Scalar]) -> Scalar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
@@ -10,6 +11,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import TokenType
 
 from panewise.core.errors import SqlError
+from panewise.core.join_kinds import JoinKind
 from panewise.sql.brackets import BracketReader
 from panewise.sql.cursor import PlacedError
 from panewise.sql.dialect import tokenize
@@ -22,6 +24,7 @@ from panewise.sql.syntax import (
     ExistsQuery,
     From,
     Item,
+    JoinClause,
     NamedSource,
     Query,
     Select,
@@ -35,19 +38,24 @@ T = TypeVar("T")
 STREAM_OPERATORS = frozenset(n for name in RELATION_TO_STREAM for n in (name.lower(), name.lower() + RESTORE))
 AFTER_SOURCE = ("WHERE", "GROUP BY", "GROUP", "UNION", "EXCEPT", "LIFETIME", "AS", "SELECT", "FROM")
 FOREIGN = {
-    "JOIN": "write FROM a [...], b [...] WHERE a.x = b.x",
-    "INNER": "write FROM a [...], b [...] WHERE a.x = b.x",
-    "LEFT": "only inner joins exist: write FROM a [...], b [...] WHERE a.x = b.x",
-    "RIGHT": "only inner joins exist: write FROM a [...], b [...] WHERE a.x = b.x",
-    "FULL": "only inner joins exist: write FROM a [...], b [...] WHERE a.x = b.x",
+    **dict.fromkeys(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"),
+                    "a join stands behind a source: FROM a [...] JOIN b [...] ON a.x = b.x"),
     "CROSS": "write FROM a [...], b [...]",
-    "ON": "write the join condition in WHERE",
+    "ON": "it stands behind JOIN: FROM a [...] JOIN b [...] ON a.x = b.x; conditions of a list stand in WHERE",
     "HAVING": "put the query in parentheses and filter outside: SELECT * FROM (SELECT ... GROUP BY ...) WHERE ...",
     "ORDER BY": "results of a stream have no end to sort; sort what the query has written",
     "LIMIT": "results of a stream have no end to cut; use LIFETIME to stop the query after some time",
     "OVER": "write the window in brackets behind the call: max(a) [RANGE 5 minutes, SLIDE 1 minute, WA ts]",
     "INTERSECT": "write WHERE EXISTS (SELECT * FROM ... WHERE ...)",
 }
+
+JOINS = {
+    ("JOIN",): JoinKind.INNER, ("INNER", "JOIN"): JoinKind.INNER,
+    **{(kind.name, *outer, "JOIN"): kind for kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
+       for outer in ((), ("OUTER",))},
+    **{(*left, kind.name, "JOIN"): kind for kind in (JoinKind.SEMI, JoinKind.ANTI) for left in ((), ("LEFT",))},
+}
+"""What may stand between two sources instead of a comma."""
 
 
 class QueryParser(BracketReader):
@@ -98,12 +106,16 @@ class QueryParser(BracketReader):
         if not self._match(TokenType.FROM):
             raise self._missing_from()
         sources = [self._source()]
-        while self._match(TokenType.COMMA):
-            if not self._curr or self._curr.token_type in {TokenType.WHERE, TokenType.GROUP_BY, TokenType.R_PAREN,
-                                                           TokenType.SEMICOLON}:
-                break  # the comma some printed queries have behind the FROM list
+        while True:
+            if (join := self._join()) is not None:
+                sources.append(join)
+                continue
+            if not self._match(TokenType.COMMA) or not self._curr or self._curr.token_type in {
+                    TokenType.WHERE, TokenType.GROUP_BY, TokenType.R_PAREN, TokenType.SEMICOLON}:
+                break  # also behind the comma that some printed queries have at the end of the FROM list
             sources.append(self._source())
         where, where_span = self._where()
+        sources, where, where_span = _inner_in_where(sources, where, where_span)
         group_by, group_bracket = self._group_by()
         lifetime = self._lifetime()
         return Select(tuple(items), distinct, tuple(sources), where, where_span, tuple(group_by), group_bracket,
@@ -165,6 +177,20 @@ class QueryParser(BracketReader):
         if bracket is not None and len(parts) == 1 and parts[0].bracket is not None:
             raise self.fail("two windows on one source", bracket.span, "keep one bracket")
         return From(tuple(parts), alias, Span(start.start, self._prev.end + 1), bracket, alias_span)
+
+    def _join(self) -> From | None:
+        """A source behind JOIN, with its ON."""
+        start = self._curr
+        kind = next((kind for words, kind in JOINS.items() if self.match_words(*words)), None)
+        if kind is None:
+            return None
+        source = self._source()
+        if not self.match_word("ON"):
+            raise self.fail(f"expected ON but found {self.here()}", hint="say what joins: ON a.x = b.x")
+        condition = self._parse_disjunction()
+        if condition is None:
+            raise self.fail(f"ON needs a condition but found {self.here()}", hint="write one such as ON a.x = b.x")
+        return replace(source, join=JoinClause(kind, condition, Span(start.start, self._prev.end + 1)))
 
     def _select_after_union(self) -> bool:
         index = self._index + 1
@@ -313,6 +339,8 @@ class QueryParser(BracketReader):
         return super()._parse_column_ops(this)
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if self._grouping and this is not None and self._curr.token_type is TokenType.L_BRACKET:
+            return this  # the window of GROUP BY, behind a name with a dot
         if self.bracket_ahead():
             raise self._misplaced_window(this)
         return super()._parse_bracket(this)
@@ -332,6 +360,19 @@ class QueryParser(BracketReader):
         if self._curr.token_type in {TokenType.PLACEHOLDER, TokenType.PARAMETER}:
             raise self.fail("parameters have names", hint="write :name and give its value in params")
         return None
+
+
+def _inner_in_where(sources: list[From], where: exp.Expr | None, span: Span | None,
+                    ) -> tuple[list[From], exp.Expr | None, Span | None]:
+    """``a JOIN b ON c`` is ``a, b WHERE c``."""
+    plain, conditions = [], [] if where is None else [where]
+    for source in sources:
+        if source.join is not None and source.join.kind is JoinKind.INNER:
+            conditions.insert(len(conditions) - (where is not None), source.join.condition)
+            span = span or source.join.span
+            source = replace(source, join=None)  # noqa: PLW2901 (the same source, read another way)
+        plain.append(source)
+    return plain, exp.and_(*conditions, copy=False) if conditions else None, span
 
 
 def parse_query(text: str, calls: Collection[str]) -> Query:

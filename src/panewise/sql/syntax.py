@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from panewise.core.join_kinds import JoinKind
+
 RELATION_TO_STREAM = ("Istream", "Dstream", "Rstream", "Wstream")
 RESTORE = "-restore"
 
@@ -153,6 +155,15 @@ class SubQuery:
 
 
 @dataclass(frozen=True)
+class JoinClause:
+    """How a source is joined to the one before it, if not as one of a list: the word before JOIN, and what is ON."""
+
+    kind: JoinKind
+    condition: exp.Expr
+    span: Span
+
+
+@dataclass(frozen=True)
 class From:
     """One entry of the FROM list: a source or a union of sources, its name and its window."""
 
@@ -161,6 +172,7 @@ class From:
     span: Span
     bracket: Bracket | None = None
     alias_span: Span | None = None
+    join: JoinClause | None = None
 
 
 @dataclass(frozen=True)
@@ -220,6 +232,7 @@ def _in_source(source: NamedSource | SubQuery | From) -> Iterator[Parameter]:
     if isinstance(source, SubQuery):
         yield from parameters_of(source.query)
     elif isinstance(source, From):
+        yield from _in_tree(source.join.condition if source.join is not None else None)
         for part in source.parts:
             yield from _in_source(part)
 

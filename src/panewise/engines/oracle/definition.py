@@ -101,6 +101,10 @@ class Definition:
         """The progress policy of one stream."""
         return self._progress if isinstance(self._progress, str) else self._progress.get(stream, "source")
 
+    def last_shown(self, node: Node) -> int:
+        """When the last row of all windows over time below a node has left."""
+        return instants.last_shown(self, node)
+
     def refreshes(self, node: Node) -> list[int] | None:
         """The instants at which the windows of a plan move; None if they move at every instant."""
         return instants.refresh_instants(self, node)

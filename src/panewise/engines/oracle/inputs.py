@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.oracle import operators, streams, tables, windows
@@ -122,9 +123,16 @@ def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
 
 def _time_join(d: Definition, node: BandJoin | TumblingJoin) -> list[Tup]:
     left, right = d.admitted(node.left, node.left_time), d.admitted(node.right, node.right_time)
-    found: list[Tup] = []
-    for one, other in product(left, right):
-        if operators.in_band(node, attribute_of(one, node.left_time), attribute_of(other, node.right_time)):
-            found.append(joined(one, other))
-    kept = d.expressions.holds(node.predicate, [t.values for t in found])
-    return sorted((t for t, keep in zip(found, kept, strict=True) if keep), key=lambda t: t.order)
+    near = [(one, other, joined(one, other)) for one, other in product(left, right) if operators.in_band(
+        node, attribute_of(one, node.left_time), attribute_of(other, node.right_time))]
+    kept = d.expressions.holds(node.predicate, [t.values for *_, t in near])
+    met = [pair for pair, keep in zip(near, kept, strict=True) if keep]
+    partners = {one.key for one, _, _ in met}, {other.key for _, other, _ in met}
+    if node.kind.left_only:
+        return [t for t in left if (t.key in partners[LEFT]) is (node.kind is JoinKind.SEMI)]
+    found = [t for *_, t in met]
+    nobody = dict.fromkeys(node.columns)
+    for side, rows in ((LEFT, left), (RIGHT, right)):
+        if side in node.kind.preserved:
+            found += [t.with_values({**nobody, **t.values}) for t in rows if t.key not in partners[side]]
+    return sorted(found, key=lambda t: t.order)

@@ -59,10 +59,10 @@ def refresh_instants(d: Definition, node: Node) -> list[int] | None:
     if not windows or any(window.clause.spec.clock is not Clock.TIME for window in windows):
         return None
     found: set[int] = set()
-    shown = [(window.clause.spec, _lives(d, window)) for window in windows]
-    last = max((enter if end is None else end for _, lives in shown for enter, end in lives), default=0)
-    for spec, lives in shown:
-        tau = min((enter for enter, _ in lives), default=None)
+    last = last_shown(d, node)
+    for window in windows:
+        spec = window.clause.spec
+        tau = min((enter for enter, _ in _lives(d, window)), default=None)
         while tau is not None and tau <= last:
             found.add(tau)
             following = scopes.next_move(spec, tau)
@@ -70,6 +70,12 @@ def refresh_instants(d: Definition, node: Node) -> list[int] | None:
                 return None
             tau = following
     return sorted(found)
+
+
+def last_shown(d: Definition, node: Node) -> int:
+    """When the last row of all windows over time has left."""
+    lives = [life for window in exposed_windows(node) for life in _lives(d, window)]
+    return max((enter if end is None else end for enter, end in lives), default=0)
 
 
 def _lives(d: Definition, node: Window) -> list[tuple[int, int | None]]:

@@ -96,7 +96,7 @@ def _restored(d: Definition, node: RelationToStream) -> list[Tup]:
     found: list[Tup] = []
     tau: int | None = refresh_at_or_after(spec, came[0].ts)
     previous, before = None, _bag([])
-    last = refresh_at_or_after(spec, max(t.ts for t in came + went))
+    last = refresh_at_or_after(spec, max(d.last_shown(continuous), *(t.ts for t in came + went)))
     while tau is not None and tau <= last:
         now = d.relation(continuous, tau)
         between = [t for t in came if (previous is None or t.ts > previous) and t.ts <= tau]

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import Ordinals, to_ordinals
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT
 from panewise.kernels.joins.progress import JoinProgress
-from panewise.kernels.joins.sides import JoinKind, JoinSpec
+from panewise.kernels.joins.sides import JoinSpec
 from panewise.progress.bounds import BoundTable
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, SchemaError
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.kernels.joins.columns import Mask
 from panewise.kernels.joins.index_numba import Codes32, count_below
 from panewise.kernels.joins.keys import JoinKeys
-from panewise.kernels.joins.pairing import LEFT, RIGHT, as_ordinals, slot_bits
+from panewise.kernels.joins.pairing import as_ordinals, slot_bits
 from panewise.kernels.joins.progress import JoinProgress
-from panewise.kernels.joins.sides import JoinKind, JoinSpec
+from panewise.kernels.joins.sides import JoinSpec
 from panewise.kernels.joins.store import JoinStore
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.punctuation import Punctuation

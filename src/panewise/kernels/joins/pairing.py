@@ -14,10 +14,9 @@ from typing import TypeVar
 import numpy as np
 
 from panewise.core.errors import PlanError
+from panewise.core.join_kinds import LEFT
 from panewise.core.ordinals import LIMIT, Ordinals
 from panewise.progress.watermarks import FINISHED, NO_BOUND
-
-LEFT, RIGHT = 0, 1
 
 Times = TypeVar("Times", int, Ordinals)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Pairing
+from panewise.core.join_kinds import LEFT, RIGHT
+from panewise.kernels.joins.pairing import Pairing
 from panewise.progress.bounds import BoundTable
 from panewise.progress.patterns import Below, Constant
 from panewise.progress.punctuation import END, Punctuation

@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, SchemaError
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.kernels.joins.keys import comes_back, common_type
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Pairing
-
-
-class JoinKind(Enum):
-    """Which rows come out."""
-
-    INNER = "inner"  # pairs
-    LEFT = "left"    # pairs, and left rows without a partner
-    RIGHT = "right"  # pairs, and right rows without a partner
-    FULL = "full"    # pairs, and rows without a partner
-    SEMI = "semi"    # left rows with a partner, each once
-    ANTI = "anti"    # left rows without a partner
-
-    @property
-    def preserved(self) -> frozenset[int]:
-        """The sides whose rows come out when they have no partner."""
-        sides = {JoinKind.LEFT: {LEFT}, JoinKind.RIGHT: {RIGHT}, JoinKind.FULL: {LEFT, RIGHT}, JoinKind.ANTI: {LEFT}}
-        return frozenset(sides.get(self, ()))
-
-    @property
-    def left_only(self) -> bool:
-        """Whether results are left rows rather than pairs."""
-        return self in (JoinKind.SEMI, JoinKind.ANTI)
+from panewise.kernels.joins.pairing import Pairing
 
 
 @dataclass(frozen=True)

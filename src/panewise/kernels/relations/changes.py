@@ -114,4 +114,5 @@ def _in_order(events: Changes) -> Ordinals | None:
 def _taken(events: Changes, order: Ordinals | None) -> Changes:
     if order is None:
         return events
-    return Changes(gather(events.table, order), events.at[order], events.sign[order], events.age[:, order])
+    return Changes(gather(events.table, order), events.at.take(order), events.sign.take(order),
+                   events.age.take(order, axis=1))

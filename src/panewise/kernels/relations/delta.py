@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.ages_numba import sort_ties
 from panewise.windows.base import UNBOUNDED
 
 FOREVER: int = int(UNBOUNDED)
@@ -57,8 +58,8 @@ class Lives:
 
     def take(self, places: Ordinals) -> Lives:
         """These rows in this order."""
-        return Lives(gather(self.table, places), self.uid[places], self.born[places], self.expires[places],
-                     self.age[:, places])
+        return Lives(gather(self.table, places), self.uid.take(places), self.born.take(places),
+                     self.expires.take(places), self.age.take(places, axis=1))
 
     def slice(self, first: int, count: int) -> Lives:
         """Some rows that stand together, without a copy."""
@@ -156,27 +157,10 @@ def by_age(first: Ordinals, age: npt.NDArray[np.int64]) -> Ordinals | None:
     """The order by some instants, ties by age; None where rows are in that order already, as they mostly are."""
     if len(first) < 2:
         return None
-    order = None
-    if (first[1:] < first[:-1]).any():
-        order = np.argsort(first, kind="stable")
-        first, age = first[order], age[:, order]
-    tied = np.flatnonzero(first[1:] == first[:-1])
-    if not _younger_first(age, tied):
-        return order
-    again: Ordinals = np.lexsort((*age[::-1], first))
-    return again if order is None else order[again]
-
-
-def _younger_first(age: npt.NDArray[np.int64], places: Ordinals) -> bool:
-    """Whether at any of these places a row stands before an older one."""
-    for part in age:
-        here, next_ = part[places], part[places + 1]
-        if (next_ < here).any():
-            return True
-        places = places[next_ == here]
-        if not len(places):
-            return False
-    return False
+    ascending = bool((first[1:] >= first[:-1]).all())
+    order: Ordinals = np.arange(len(first)) if ascending else np.argsort(first, kind="stable")
+    moved = sort_ties(first, age, order)
+    return order if moved or not ascending else None
 
 
 def ticks_of(*parts: Ordinals | None) -> Ordinals | None:

@@ -41,6 +41,11 @@ class RefreshClock:
         latest = max(int(enter[expires == FOREVER].max(initial=-FOREVER)), int(ends.max(initial=-FOREVER)))
         self.reach(latest)
 
+    @property
+    def last(self) -> int | None:
+        """Until when refreshes are known to go on."""
+        return self._last
+
     def reach(self, instant: int) -> None:
         """Refreshes go on at least until this instant."""
         self._last = instant if self._last is None else max(self._last, instant)

@@ -138,9 +138,10 @@ class RestoredSnapshots(RelationOperator):
     Of equal copies the oldest leave first: what goes beyond the copies of the last refresh was short-lived.
     """
 
-    def __init__(self, schema: pa.Schema, uids: Uids, queues: tuple[ExpiryQueue, ExpiryQueue], spec: WindowSpec, *,
-                 ticking: bool = False) -> None:
+    def __init__(self, schema: pa.Schema, uids: Uids, queues: tuple[ExpiryQueue, ExpiryQueue], spec: WindowSpec,
+                 shown: RefreshClock, *, ticking: bool = False) -> None:
         self.schema, self._uids, self._spec, self._ticking = schema, uids, spec, ticking
+        self._shown = shown  # what the windows of the continuous relation show
         self._clock = RefreshClock([spec])
         self._snapshots = SnapshotStream(schema, uids, queues[0], self._clock)
         self._net = NetChanges(schema, queues[1])
@@ -154,6 +155,8 @@ class RestoredSnapshots(RelationOperator):
         changes = self._net.step(delta, upto)
         at = refreshes_at_or_after(self._spec, changes.at)
         self._note(changes, at)
+        if self._shown.last is not None:
+            self._clock.reach(int(refreshes_at_or_after(self._spec, np.array([self._shown.last]))[0]))
         due = self._events.release(upto)
         short = self._short(due)
         whole = self._snapshots.snapshots(delta, self._clock.due(upto), upto)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Mask, Uids, integers
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Mask, Uids, by_age, integers
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.arena import Arena
 
@@ -30,12 +30,15 @@ class _Run:
         return _Run(self.due[places], self.lives.take(places))
 
     def parted(self, ready: Mask) -> tuple[_Run, _Run]:
-        """Those that are ready and the others; rows that came in order are cut, not copied."""
+        """Those that are ready, which are due first, and the others; a run is sorted once and then cut, not copied."""
         count = int(np.count_nonzero(ready))
-        if ready[:count].all():
-            return (_Run(self.due[:count], self.lives.slice(0, count)),
-                    _Run(self.due[count:], self.lives.slice(count, len(self.due) - count)))
-        return self.take(np.flatnonzero(ready)), self.take(np.flatnonzero(~ready))
+        run = self if ready[:count].all() else self.ordered()
+        return (_Run(run.due[:count], run.lives.slice(0, count)),
+                _Run(run.due[count:], run.lives.slice(count, len(run.due) - count)))
+
+    def ordered(self) -> _Run:
+        order = by_age(self.due, self.lives.age)
+        return self if order is None else self.take(order)
 
 
 class Waiting:

@@ -21,6 +21,8 @@ def columns_of(node: n.Node) -> tuple[str, ...] | None:
         case n.Qualify():
             below = columns_of(node.input)
             return None if below is None else tuple(f"{node.alias}.{c}" for c in below)
+        case n.TimePairs() if node.kind.left_only:
+            return columns_of(node.left)
         case n.Pairs() | n.TableJoin():
             sides = [columns_of(side) for side in node.inputs]
             return None if None in sides else tuple(c for side in sides if side is not None for c in side)
@@ -37,6 +39,8 @@ def owns(node: n.Node, column: str) -> bool:
         case n.Qualify():
             prefix = f"{node.alias}."
             return column.startswith(prefix) and owns(node.input, column.removeprefix(prefix))
+        case n.TimePairs() if node.kind.left_only:
+            return owns(node.left, column)
         case n.Pairs() | n.TableJoin():
             return any(owns(side, column) for side in node.inputs)
         case _ if isinstance(node, FIRST_INPUT):
@@ -71,6 +75,8 @@ def _prefixes(node: n.Node) -> list[str]:
     match node:
         case n.Qualify():
             return [f"{node.alias}."]
+        case n.TimePairs() if node.kind.left_only:
+            return _prefixes(node.left)
         case n.Pairs() | n.TableJoin():
             sides = [_prefixes(side) for side in node.inputs]
             return [p for side in sides for p in side] if all(sides) else []

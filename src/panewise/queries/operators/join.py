@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.joins.keys import common_type
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import LEFT, RIGHT, Band, Buckets, Pairing
+from panewise.kernels.joins.pairing import Band, Buckets, Pairing
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.plan.nodes import BandJoin, TumblingJoin
 from panewise.planner.equi_keys import JoinCondition, KeyPair, join_condition
@@ -46,12 +47,13 @@ class StreamJoin:
         self._keys: tuple[list[Scalar], list[Scalar]] = ([], [])
         sides = [self._side(number, schema, condition, [types[pair][number] for pair in condition.keys], wanted)
                  for number, schema in enumerate(schemas)]
-        self.join = OAJoin(JoinSpec(sides[LEFT], sides[RIGHT], pairing_of(node), condition.residual))
+        self.join = OAJoin(JoinSpec(sides[LEFT], sides[RIGHT], pairing_of(node), condition.residual, node.kind))
         self.kinds = tuple(OrdinalKind.of(schema.field(time).type, time)
                            for schema, time in zip(schemas, self.times, strict=True))
         self.late_rows: list[tuple[str, Ordinals]] = []
         """Positions of rows that were late, by stream, until somebody takes them."""
         self._put_out = 0
+        self._alone: list[pa.Table] = []
 
     def _side(self, number: int, schema: pa.Schema, condition: JoinCondition, types: Sequence[pa.DataType],
               wanted: Collection[str]) -> JoinSide:
@@ -86,8 +88,7 @@ class StreamJoin:
         first = self._put_out + 1
         self._put_out += results.num_rows
         numbers = np.arange(first, first + results.num_rows)
-        # a result is not late: the join promises only what it keeps
-        return Chunk(results, chunk.stream, numbers, numbers, np.full(results.num_rows, NO_BOUND, np.int64))
+        return _chunk(results, chunk.stream, numbers)
 
     def _with_keys(self, side: int, table: pa.Table) -> pa.Table:
         spec = self.join.spec.sides[side]
@@ -111,8 +112,21 @@ class StreamJoin:
         self.late_rows.append((chunk.stream, chunk.rows[late]))
 
     def advance(self, side: int, punctuation: Punctuation) -> list[Punctuation]:
-        """A promise about one side: what it says of pairs."""
-        return self.join.advance(side, punctuation)[1]
+        """A promise about one side: what it says of pairs, once the rows that it leaves alone have been taken."""
+        alone, promises = self.join.advance(side, punctuation)
+        if alone.num_rows:
+            self._alone.append(alone)
+        return promises
+
+    def take_alone(self, stream: str) -> Chunk | None:
+        """The rows of an outer join that promises have shown to have no partner, each once; None for none."""
+        if not self._alone:
+            return None
+        results = pa.concat_tables(self._alone)
+        self._alone.clear()
+        first = self._put_out + 1
+        self._put_out += results.num_rows
+        return _chunk(results, stream, np.arange(first, first + results.num_rows))
 
     def mark(self) -> None:
         """Remember this moment for ``rollback``."""
@@ -151,6 +165,11 @@ class JoinInput(Passing):
     def advance(self, punctuation: Punctuation) -> list[Punctuation]:
         """Individual and joint promises."""
         return self.join.advance(self.side, punctuation)
+
+
+def _chunk(results: pa.Table, stream: str, numbers: Ordinals) -> Chunk:
+    """Results on their way up; none is late, because the join promises only what it keeps."""
+    return Chunk(results, stream, numbers, numbers, np.full(results.num_rows, NO_BOUND, np.int64))
 
 
 def _types(pair: KeyPair, schemas: tuple[pa.Schema, pa.Schema]) -> tuple[pa.DataType, pa.DataType]:

@@ -305,12 +305,15 @@ class Compiler:
         kinds, ticking, every = n.RelationToStreamKind, self._watch.ticking, self._watch.ordered
         if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
             spec = common_slide(node.input)
-            with self._watching(Watch(every=every)):
+            shown = RefreshClock()
+            with self._watching(Watch(every=every, clock=shown)):
                 below = self.relation(eager(node.input))
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
-            operator: RelationOperator = RestoredSnapshots(below.schema, self.uids, queues, spec, ticking=ticking) \
-                if node.kind is kinds.RSTREAM else \
-                ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
+            operator: RelationOperator
+            if node.kind is kinds.RSTREAM:
+                operator = RestoredSnapshots(below.schema, self.uids, queues, spec, shown, ticking=ticking)
+            else:
+                operator = ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
             return self._stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if windows_move_in_steps(node.input) else None

@@ -1,0 +1,70 @@
+"""Rows of one instant from the oldest to the youngest: only those are compared, never rows of different instants."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from panewise.core.ordinals import Ordinals
+
+FEW = 16
+"""So many rows are sorted by insertion, more by merging pieces of so many."""
+
+
+@numba.njit(cache=True)
+def sort_ties(first: Ordinals, age: npt.NDArray[np.int64], order: Ordinals) -> bool:
+    """Put places of equal ``first`` in the order of their ages; whether any had to move.
+
+    ``order`` holds the places by ``first``, and is changed.
+    """
+    count, moved, start = len(order), False, 0
+    spare = order
+    while start < count:
+        end, sorted_ = start + 1, True
+        while end < count and first[order[end]] == first[order[start]]:
+            sorted_ = sorted_ and not _older(age, order[end], order[end - 1])
+            end += 1
+        if not sorted_:
+            if not moved:
+                spare, moved = np.empty(count, np.int64), True
+            _sort(age, order, spare, start, end)
+        start = end
+    return moved
+
+
+@numba.njit(cache=True)
+def _older(age: npt.NDArray[np.int64], one: int, other: int) -> bool:
+    for part in range(age.shape[0]):
+        if age[part, one] != age[part, other]:
+            return bool(age[part, one] < age[part, other])
+    return False
+
+
+@numba.njit(cache=True)
+def _sort(age: npt.NDArray[np.int64], order: Ordinals, spare: Ordinals, start: int, end: int) -> None:
+    for low in range(start, end, FEW):
+        for at in range(low + 1, min(low + FEW, end)):
+            row, to = order[at], at
+            while to > low and _older(age, row, order[to - 1]):
+                order[to] = order[to - 1]
+                to -= 1
+            order[to] = row
+    width = FEW
+    while width < end - start:
+        for low in range(start, end, 2 * width):
+            middle, high = min(low + width, end), min(low + 2 * width, end)
+            if middle == high or not _older(age, order[middle], order[middle - 1]):
+                continue
+            spare[low:middle] = order[low:middle]
+            left, right = low, middle
+            for to in range(low, high):
+                if left == middle:
+                    break
+                if right < high and _older(age, order[right], spare[left]):
+                    order[to] = order[right]
+                    right += 1
+                else:
+                    order[to] = spare[left]
+                    left += 1
+        width *= 2
