@@ -19,7 +19,7 @@ def test_without_statistics_every_edge_says_how_it_is_kept_and_no_plan_is_compar
     text = pw.explain(QUERY)
     assert "kept as   queue (rows leave in the order they came)" in text
     assert "kept as   calendar queue, days by expiry (rows leave at known moments in any order)" in text
-    assert "result    hash by row identity, negatives: all (how many leave early is not known)" in text
+    assert "result    calendar queue, days by arrival, negatives: early ones" in text
     assert "plans:" not in text
 
 

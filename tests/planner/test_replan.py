@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -72,9 +74,11 @@ def test_a_running_plan_without_spare_columns_is_compared_with_plans_of_the_quer
 
 
 def test_other_state_for_the_same_plan_is_a_proposal_as_well():
-    query = "SELECT * FROM S1 [RANGE 100] WHERE NOT EXISTS (SELECT * FROM S2 [RANGE 100] WHERE S2.a = S1.a)"
+    query = ("SELECT a, count(*) AS n FROM (SELECT DISTINCT a FROM S1 [RANGE 100] WHERE NOT EXISTS "
+             "(SELECT * FROM S2 [RANGE 100] WHERE S2.a = S1.a)) AS alone GROUP BY a")
     plan = parse(query, CATALOG)
-    rare, often = stats(S1=(1, 10000), S2=(1, 10000)), stats(S1=(1000, 50), S2=(0.1, 50))
+    rare, often = (replace(stats(S1=(1, 10000), S2=(1, 10000)), premature={"`S2.a` = a": share})
+                   for share in (0.1, 0.99))
     proposal = propose_replan(plan, rare, often)
     assert proposal is not None
     assert proposal.plan == plan

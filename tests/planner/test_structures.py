@@ -17,8 +17,9 @@ from panewise.planner.structures import (
     Structure,
     Structures,
     Style,
+    announced,
     choose_structures,
-    prefers_calendar,
+    prefers_searched_calendar,
 )
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow, PartitionedCountWindow
@@ -97,23 +98,35 @@ def test_by_law_4_the_window_below_need_not_be_kept():
 
 def test_above_a_negation_the_share_that_leaves_early_decides():
     rare = {"S": {"rows_per_unit": 1, "a": 10000}, "R": {"rows_per_unit": 1, "a": 10000}}
-    often = {"S": {"rows_per_unit": 1000, "a": 50}, "R": {"rows_per_unit": 0.1, "a": 50}}
-    assert kept(NEGATION, **rare)[()] is CALENDAR
-    assert chosen(NEGATION, **rare).edge(()).negatives is Negatives.EARLY  # type: ignore[union-attr]
-    assert kept(NEGATION, **often)[()] is HASH
-    assert kept(NEGATION)[()] is HASH  # nothing is known
+    above = counted(n.Distinct(NEGATION), "l.a")
+    assert kept(above, **rare)[0, 0] is CALENDAR
+    assert chosen(above, **rare).edge((0, 0)).negatives is Negatives.EARLY  # type: ignore[union-attr]
+    assert announced(chosen(above, **rare)) == frozenset()
+    nearly_all = {**rare, "premature": {EQUAL.sql: 0.99}}
+    assert kept(above, **nearly_all)[0, 0] is HASH
+    assert announced(chosen(above, **nearly_all)) == {NEGATION}
+    assert kept(NEGATION, **nearly_all)[()] is CALENDAR  # with nobody above, one calendar is enough
+    assert kept(above)[0, 0] is CALENDAR  # nothing is known
 
 
 def test_a_measured_share_replaces_the_estimate():
-    stats = {"S": {"rows_per_unit": 1000, "a": 50}, "R": {"rows_per_unit": 0.1, "a": 50}}
-    assert kept(NEGATION, **stats, premature={EQUAL.sql: 0.000001})[()] is CALENDAR
+    above = counted(n.Distinct(NEGATION), "l.a")
+    stats = {"S": {"rows_per_unit": 1000, "a": 50}, "R": {"rows_per_unit": 10, "a": 50}}
+    shares = {share: chosen(above, **stats, premature={EQUAL.sql: share}).edge((0, 0)) for share in (0.01, 0.5, 1.0)}
+    assert [choice.negatives for choice in shares.values() if choice is not None] == [
+        Negatives.EARLY, Negatives.EARLY, Negatives.ALL]
+    assert "50% leave early" in str(shares[0.5])
 
 
 def test_negatives_begin_above_the_strict_operator_and_stay():
     plan = n.Join(NEGATION, n.Qualify(window(MINUTE, "T"), "t"), Scalar.parse("`l.a` = `t.a`"))
     found = chosen(plan)
     assert {c.path: c.negatives for c in found.edges} == {
-        (): Negatives.ALL, (0,): Negatives.ALL, (0, 0): Negatives.NONE, (0, 1): Negatives.NONE, (1,): Negatives.NONE}
+        (): Negatives.EARLY, (0,): Negatives.EARLY, (0, 0): Negatives.NONE, (0, 1): Negatives.NONE,
+        (1,): Negatives.NONE}
+    nearly_all = chosen(plan, S={"rows_per_unit": 1}, R={"rows_per_unit": 1}, premature={EQUAL.sql: 1.0})
+    assert {c.path: c.negatives for c in nearly_all.edges}.items() >= {
+        (): Negatives.ALL, (0,): Negatives.ALL, (1,): Negatives.NONE}.items()
 
 
 def test_the_negative_style_keeps_every_window_and_hashes_everything():
@@ -147,9 +160,9 @@ def test_the_result_is_what_a_stream_is_made_from():
 
 
 def test_the_rule_of_the_thesis_turns_at_the_size_where_searching_costs_more():
-    sizes = [n for n in (10, 100, 1_000, 10_000) if prefers_calendar(0.4, n / 10, 1)]
+    sizes = [n for n in (10, 100, 1_000, 10_000) if prefers_searched_calendar(0.4, n / 10, 1)]
     assert sizes == [10]
-    assert prefers_calendar(0.0, 1e9, 1)
+    assert prefers_searched_calendar(0.0, 1e9, 1)
 
 
 def test_every_edge_says_why():

@@ -201,4 +201,4 @@ def _state(choice: StateChoice, flow: Flow, style: Style) -> float:
             return arrival_list(flow.rate, flow.size, passes=LAZY_PASSES / max(span, 1e-9)) + flow.early * flow.size
         case Structure.CALENDAR:
             kept = calendar_sorted(flow.rate, flow.size) if choice.slots == "sorted" else calendar_by_arrival(flow.rate)
-            return kept + (early_in_calendar(flow.early, flow.size) if choice.negatives is Negatives.EARLY else 0.0)
+            return kept + (flow.early if choice.negatives is Negatives.EARLY else 0.0)  # each is found by its number

@@ -28,15 +28,18 @@ Style = Literal["upa", "negative", "direct"]
 STYLES: tuple[Style, ...] = ("upa", "negative", "direct")
 SLOTS = 10
 """Days of a calendar queue, plus one so that none is used for two (Golab erratum E4)."""
-PREMATURE = 0.1
-"""Share of early expiries above which negatives are sent for all, where sizes are not known."""
+KEEP, EXPIRE, FIND, SEND = 1.0, 0.7, 0.8, 4.0
+"""What it costs to put a row into a calendar, to take it out on its day, to find it by its number, and to send an end
+through one operator; only ratios matter (``bench/negation_crossover.py`` measures them)."""
 COMPARE, PROCESS = 1.0, 1.0
-"""What one comparison and one row through one operator cost; only their ratio matters."""
+"""What one comparison and one row through one operator cost in the rule of the thesis."""
 MON, WKS, WK, STR = UpdatePattern
 EAGER = (n.Distinct, n.GroupAggregate, n.AntiJoin, n.BagDifference, n.SemiJoin)
 """Operators whose answer changes when a row leaves, so that they look at every expiry at once (Golab 2.3.3)."""
 TAKES_BACK = (n.AntiJoin, n.BagDifference, n.SemiJoin, n.TableJoin, n.Distinct)
 """Operators that take results back before their time, even if nothing below them does."""
+MAY_ANNOUNCE = (n.AntiJoin, n.BagDifference, n.SemiJoin, n.TableJoin)
+"""Strict operators that know the ends of their rows."""
 KEEPS_INPUTS = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate)
 
 
@@ -193,29 +196,51 @@ def _negatives_of(path: Path, node: n.Node, labels: Labels, style: Style, flows:
         inherited = next((why for kind, why in below if kind is mode), None)
         if inherited is not None and (mode is Negatives.ALL or not isinstance(node, TAKES_BACK)):
             return mode, inherited
+    if seen.domain == "order":
+        return Negatives.ALL, "when rows leave is not known beforehand"
     return _calendar_or_negatives(path, node, flows)
 
 
 def _calendar_or_negatives(path: Path, node: n.Node, flows: Flows | None) -> tuple[Negatives, str]:
-    """Golab 3.5.2: a queue by expiry as long as few results leave early, since each of those must be searched."""
+    """Golab 3.5.2: a queue by expiry in every structure above, unless nearly all results leave early anyway."""
     if isinstance(node, n.TableJoin) and is_retroactive(node) and flows is None:
         return Negatives.EARLY, "few are taken back: only by updates of the table"
     if flows is None:
-        return Negatives.ALL, "how many leave early is not known"
-    flow = flows[node]
-    share, above = flow.premature, len(path) + 1
-    if prefers_calendar(share, flow.size / SLOTS, above):
-        return Negatives.EARLY, f"{share:.0%} leave early"
-    return Negatives.ALL, f"{share:.0%} leave early, of {flow.size:,.0f} rows"
+        return Negatives.EARLY, "what leaves early is found by its number"
+    share, above = flows[node].premature, len(path) + 1
+    mode = Negatives.EARLY if prefers_calendar(share, above) else Negatives.ALL
+    return mode, f"{share:.0%} leave early"
 
 
-def prefers_calendar(premature: float, scanned: float, operators_above: int) -> bool:
-    """Whether searching for what leaves early costs less than sending every expiry through the operators above.
+def prefers_calendar(premature: float, above: int) -> bool:
+    """Whether a calendar in each of the structures above costs less than one below them and an end sent for every row.
 
-    >>> prefers_calendar(0.4, 50 / SLOTS, 2), prefers_calendar(0.4, 100_000 / SLOTS, 2), prefers_calendar(0, 1e9, 1)
-    (True, False, True)
+    Rows that leave early are found by their numbers in either case, so their number does not matter, only their share.
+
+    >>> prefers_calendar(0.4, 3), prefers_calendar(0.99, 1), prefers_calendar(0.99, 3)
+    (True, True, False)
+    """
+    calendars = above * (KEEP + (1 - premature) * EXPIRE + premature * (FIND + SEND))
+    announced = KEEP + EXPIRE + above * (FIND + SEND)
+    return calendars <= announced
+
+
+def prefers_searched_calendar(premature: float, scanned: float, operators_above: int) -> bool:
+    """The rule of the thesis, whose calendar is searched for what leaves early: it turns with the size of the window.
+
+    >>> prefers_searched_calendar(0.4, 50 / SLOTS, 2), prefers_searched_calendar(0.4, 100_000 / SLOTS, 2)
+    (True, False)
     """
     return premature * scanned * COMPARE < 2 * PROCESS * operators_above
+
+
+def announced(structures: Structures) -> frozenset[n.Node]:
+    """The strict operators from which on every end is sent, although it is known when their rows leave."""
+    modes = {path: mode for path, _, mode in structures.negatives}
+    return frozenset(
+        node for path, node, mode in structures.negatives
+        if mode is Negatives.ALL and isinstance(node, MAY_ANNOUNCE) and label(node).output.domain != "order"
+        and not any(modes[*path, i] is Negatives.ALL for i in range(len(node.inputs))))
 
 
 # -- state ---------------------------------------------------------------------------------------------------------

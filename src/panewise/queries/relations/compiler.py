@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
+from panewise.kernels.relations.announced import AnnouncedEnds
 from panewise.kernels.relations.as_of import AsOfJoin
 from panewise.kernels.relations.count_window import CountedWindow
 from panewise.kernels.relations.delta import Uids
@@ -78,8 +79,8 @@ MIXABLE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join)
 class Compiler:
     """Makes the stages of one plan; every occurrence of a node gets stages of its own."""
 
-    def __init__(self, ports: Ports, style: Style) -> None:
-        self.ports, self.style = ports, style
+    def __init__(self, ports: Ports, style: Style, announced: Set[n.Node] = frozenset()) -> None:
+        self.ports, self.style, self.announced = ports, style, announced
         self.uids = Uids()
         self._watch = Watch()
 
@@ -384,7 +385,10 @@ class Compiler:
     # -- what stages share
 
     def _stage(self, node: n.Node, operator: RelationOperator, *inputs: Stage) -> Stage:
-        return Stage(operator, inputs, self.seen(node, inputs), type(node).__name__)
+        stage = Stage(operator, inputs, self.seen(node, inputs), type(node).__name__)
+        if node not in self.announced:
+            return stage
+        return Stage(AnnouncedEnds(stage.schema), (stage,), stage.label, "announced ends")
 
     def seen(self, node: n.Node, inputs: tuple[Stage, ...] = ()) -> Label:
         """The label of an edge as the kernels see it: in time, and strict throughout where negatives are sent."""

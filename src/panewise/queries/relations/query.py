@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
 from panewise.planner.optimizer import is_relational as worth_optimizing
 from panewise.planner.optimizer import optimize
-from panewise.planner.relation_statistics import declared_relations, speaks_of_inputs
+from panewise.planner.relation_flow import Flows
+from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
+from panewise.planner.structures import announced, choose_structures
 from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
@@ -64,8 +66,10 @@ class RelationQuery(ShowsLateRows):
         self._ports = Ports(progress, self.late)
         self._form = form_of(plan)
         self._kind = time_kind(plan)
-        compiler = Compiler(self._ports, self.style)
-        self.running = self._as_run(stats)
+        known = self._known(stats)
+        self.running = self._as_run(known)
+        self.announced = self._announced(known)
+        compiler = Compiler(self._ports, self.style, self.announced)
         self._root = compiler.root(self.running, self._form)
         self._uids = compiler.uids
         self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)
@@ -80,14 +84,23 @@ class RelationQuery(ShowsLateRows):
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
 
-    def _as_run(self, stats: Stats) -> Node:
+    @staticmethod
+    def _known(stats: Stats) -> RelationStatistics | None:
+        named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
+        return declared_relations(named) if speaks_of_inputs(named) else None
+
+    def _as_run(self, known: RelationStatistics | None) -> Node:
         """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
         selections moved down and columns that nobody reads left out."""
         if not worth_optimizing(self.plan):
             return self.plan
-        named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
-        known = declared_relations(named) if speaks_of_inputs(named) else None
         return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP).plan  # one plan for all styles
+
+    def _announced(self, known: RelationStatistics | None) -> Set[Node]:
+        """Where negatives for every end cost less than calendars, by the share of rows that leave early."""
+        if known is None or self.style is not Style.UPA:
+            return frozenset()
+        return announced(choose_structures(self.running, flows=Flows(self.running, known)))
 
     # -- in and out
 
@@ -320,7 +333,9 @@ class RelationQuery(ShowsLateRows):
     @property
     def fingerprint(self) -> str:
         """What a checkpoint must have been made with to be used here: this plan, run in this style."""
-        return hashlib.sha256(f"{self.plan!r} {self.running!r} {self.style.value}".encode()).hexdigest()[:16]
+        announced = " ".join(sorted(map(repr, self.announced)))
+        text = f"{self.plan!r} {self.running!r} {self.style.value} {announced}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def snapshot(self, extra: Mapping[str, Any] | None = None) -> bytes:
         """Everything needed to go on exactly here; ``extra`` is any JSON data to find again beside it."""

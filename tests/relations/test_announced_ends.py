@@ -1,0 +1,50 @@
+"""Negatives for every end of a strict operator, where nearly all of its rows leave early: the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise.api.query import plan_of
+from panewise.plan.nodes import AntiJoin, Node
+from panewise.planner.structures import MAY_ANNOUNCE
+from panewise.progress.timeline import Timeline
+from panewise.queries.relations import RelationQuery
+from relations.plans import PLACES, source, timelines
+from relations.running import assert_like_the_oracle
+from relations.test_random_plans import STREAMS, relations
+
+TEXT = """SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM s [RANGE 5] WHERE NOT EXISTS (
+            SELECT * FROM t [RANGE 5] WHERE t.k = s.k)) AS alone GROUP BY k"""
+
+
+def everywhere(query: RelationQuery, known: object) -> Set[Node]:
+    """As if all rows of every strict operator left early."""
+    del known
+    return {node for node in query.running.walk() if isinstance(node, MAY_ANNOUNCE)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=18, times=12), PLACES, PLACES)
+def test_whoever_is_told_of_every_end_gives_the_oracles_answer(plan: Node, items: Timeline, cuts: frozenset[int],
+                                                              saves: frozenset[int]) -> None:
+    with mock.patch.object(RelationQuery, "_announced", everywhere):
+        assert_like_the_oracle(plan, items, cuts, saves)
+
+
+def test_the_measured_share_decides_what_runs() -> None:
+    plan = plan_of(TEXT, {name: source(name).schema for name in "st"})
+    named = {"s": {"rows_per_second": 10}, "t": {"rows_per_second": 10}}
+    strict = next(node for node in RelationQuery(plan).running.walk() if isinstance(node, AntiJoin))
+    condition = str(strict.predicate)
+
+    def stages(**stats: object) -> list[str]:
+        query = RelationQuery(plan, stats={**named, **stats})
+        return [counters["operator"] for counters in query.status()["operators"]]
+
+    assert "announced ends" not in stages()
+    assert "announced ends" not in stages(premature={condition: 0.4})
+    assert "announced ends" in stages(premature={condition: 0.99})
