@@ -2,7 +2,7 @@
 
     python bench/embedded_throughput.py                                  # 10 million bids, three rounds
     python bench/embedded_throughput.py --quick                          # 1 million, one round
-    python bench/embedded_throughput.py --strategy wid --strategy paned  # kernels side by side
+    python bench/embedded_throughput.py --strategy wid --strategy panes  # kernels side by side
 
 Batches lie in memory; every combination runs once a round, so that other load hits all. Before the clock starts, each
 has run on 100,000 rows, which loads the compiled loops; the clock runs from the first batch to the last result. Below

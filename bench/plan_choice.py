@@ -1,6 +1,6 @@
 """Does the plan that should be cheapest run fastest? Candidates of relational queries on the embedded engine.
 
-    python bench/plan_choice.py [--seconds 120] [--repeat 3] [--json FILE]
+    python bench/plan_choice.py [--seconds 60] [--repeat 3] [--json FILE]
 
 Every query has several plans with the same answer. Each is run on the same streams; beside its estimated cost stands
 the time it took, the least of several. The last column is the time of the chosen plan by that of the fastest.

@@ -1,6 +1,6 @@
 """Window joins of streams: how fast, how much memory and how soon, beside joins that keep order.
 
-    python bench/stream_joins.py [throughput] [ordered] [skew] [--rows 4000000] [--rate 4000] [--seconds 60]
+    python bench/stream_joins.py [throughput] [ordered] [skew] [--rows 4000000] [--rate 4000] [--seconds 40]
                                  [--flows 65536] [--repeat 3] [--json FILE]
 
 *throughput*: a whole query on the embedded engine, one core, one pair per input row; rows and punctuation of both

@@ -1,6 +1,6 @@
 """The bounded table below a roll-up: rows per second and partials put out, by table size and flush (Li 8, figure 8-7).
 
-    python bench/two_level.py [--rows 2000000] [--batch 50000] [--groups 65536] [--json FILE]
+    python bench/two_level.py [--rows 2000000] [--batch 50000] [--groups 16384] [--json FILE]
 
 Ordered packets of the given number of groups, counted per tumbling minute, 20 packets per group and minute; the table
 has half, once and twice as many slots as there are groups. A partial per group and window is the least that can be put

@@ -15,6 +15,7 @@ from suite.document import write as write_document
 from suite.figures import Outcome, counterpart, outcomes, times_as_fast
 from suite.jobs import Job
 from suite.pictures import picture
+from suite.reasons import reasons
 
 CELLS = {
     "state rows": ("state_rows", lambda value: f"{value:,.0f}"),
@@ -61,14 +62,18 @@ def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
 
 def _faster(jobs: Sequence[Job], found: dict[str, list[tuple[object, list[Outcome]]]]) -> list[Block]:
     """Where panewise is not the fastest, before anything else."""
-    items = []
+    items: list[str] = []
+    who: list[tuple[str, str]] = []
     for job in jobs:
         for label, present in found[job.name]:
             for other in present:
                 times = times_as_fast(counterpart(other, present), other)
                 if times is not None and times < 1:
                     items.append(f"{job.name}, {job.axis} {label}: {other.title} is {1 / times:.2f} times as fast")
-    return [Heading("Faster than panewise"), Bullets(items) if items else Text("No contender was.")]
+                    who.append((job.name, other.contender))
+    if not items:
+        return [Heading("Faster than panewise"), Text("No contender was.")]
+    return [Heading("Faster than panewise"), Bullets(items), Heading("Why", 3), Bullets(reasons(who))]
 
 
 def _section(job: Job, found: list[tuple[object, list[Outcome]]], skipped: bool) -> list[Block]:

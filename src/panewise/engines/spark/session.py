@@ -28,12 +28,12 @@ from panewise.engines.spark.shipping import package_zip, ship
 MINIMUM_JAVA = 17
 ARROW_ROWS = 65_536
 NO_LIMIT = (1 << 31) - 1
-"""With a limit in bytes Spark sums up the size of all columns after every single row it sends to Python, which takes
-longer than sending it; the number of rows is limited anyway."""
+"""With a limit in bytes Spark sums up the size of all columns after every single row it sends to Python; the number of
+rows is limited anyway."""
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PLAIN_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-"""Spark's default for local folders starts a process (readlink, chmod) for every question about a file, some seventy in
-each micro-batch; this one a sixth of them. Renaming, which makes a checkpoint's files whole, is the same call."""
+"""Spark's default for local folders starts a process (readlink, chmod) for every question about a file of a checkpoint,
+in every micro-batch; this one starts few. Renaming, which makes a checkpoint's files whole, is the same call."""
 COLLECTOR = "-XX:+UseParallelGC -XX:MetaspaceSize=256m"
 """G1 marks the heap whenever a large array is made, on one of the few cores that a local session has."""
 SETTABLE = {

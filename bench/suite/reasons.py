@@ -1,0 +1,48 @@
+"""Why a contender is faster where it is: found by profiling, and said beside the figures.
+
+In process by ``bench/where_time_goes.py``, whose table is in docs/benchmarks.md; on Spark by the durations that the
+progress of a query and Spark's event log give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+BATCH = ("duckdb", "polars")
+"""Those that answer once."""
+ONCE = ("answers once, when all rows are there, in one pass over whole columns, and keeps nothing for rows to come; "
+        "panewise takes batch after batch, and its state is ready for more after each")
+BY_JOB = {
+    "nexmark": "With two threads besides. Where streams are joined (q3, q4, q6, q8, q9) rows wait until their instant "
+               "is complete, every operator numbers keys and keeps rows, and results are told for every instant: no "
+               "single part has most of the time. q9 reads the bids three times, because the language has neither "
+               "ROW_NUMBER nor max_by; q7 reads them twice",
+    "flink": "Here most of the time is parsing CSV, and DuckDB's parser is faster than Arrow's",
+    "cores": "It groups on both cores; a query of panewise runs on one, and only files are decoded on two",
+    "keys": "With many keys most of our time goes into numbering them and into cells that hold one row or two",
+    "skew": "With many keys most of our time goes into numbering them and into cells that hold one row or two",
+    "disorder": "The order in which rows come is nothing to it",
+    "lateness": "The order in which rows come is nothing to it",
+}
+MICRO_BATCH = ("a micro-batch of panewise has a fixed cost that Spark's own operators have not: rows go to Python "
+               "workers and back, and the state of each shard is written in chunks. More rows in a micro-batch or more "
+               "overlap pay it back; docs/benchmarks.md has ten million rows")
+SPARK = {
+    "spark-batch": "at a small RANGE/SLIDE window() has little to copy, and panes need one more stage, from panes to "
+                   "windows, whose start so few rows do not pay back; docs/benchmarks.md has ten million",
+    "session": "rows go to Python workers and back; Spark's session_window stays in the JVM",
+}
+
+
+def reasons(faster: Sequence[tuple[str, str]]) -> list[str]:
+    """One line for every job and contender (by their names) that was faster somewhere."""
+    return [f"{job}, {contender}: {_why(job, contender)}." for job, contender in dict.fromkeys(faster)]
+
+
+def _why(job: str, contender: str) -> str:
+    name = contender.split("/", maxsplit=1)[0]
+    if name in BATCH:
+        return ". ".join(filter(None, (ONCE, BY_JOB.get(job))))
+    if name == "spark":
+        return SPARK.get(job, MICRO_BATCH)
+    return "not yet profiled"
