@@ -26,7 +26,7 @@ from common import SECOND, START, bids, load_note, say, table_text, write_json
 from panewise import Punctuation
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import WindowQuery
 
 MILLI = SECOND // 1000
 QUERY = """
@@ -74,14 +74,14 @@ def schedule(options: argparse.Namespace, progress: str) -> Iterator[Due]:
             yield Due(at, Punctuation.below("ts", bound))
 
 
-def open_query(options: argparse.Namespace, progress: str, schema: pa.Schema) -> EmbeddedQuery:
+def open_query(options: argparse.Namespace, progress: str, schema: pa.Schema) -> WindowQuery:
     windows = {"range": f"{options.ratio * options.slide} ms", "slide": f"{options.slide} ms"}
     policy = "source" if progress == "punctuation" else f"late:{options.late} ms"
-    return EmbeddedQuery(plan_of(QUERY, {"bids": SourceSchema.of(schema)}, windows), progress=policy,
+    return WindowQuery(plan_of(QUERY, {"bids": SourceSchema.of(schema)}, windows), progress=policy,
                          strategy=options.strategy)
 
 
-def run(query: EmbeddedQuery, items: Sequence[Due], *, paced: bool = True) -> Latencies:
+def run(query: WindowQuery, items: Sequence[Due], *, paced: bool = True) -> Latencies:
     seen = Latencies()
     start = free = time.perf_counter()
     before = -1.0

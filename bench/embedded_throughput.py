@@ -23,7 +23,7 @@ from common import LATE, SECOND, bids, load_note, median, pin, rate, say, spread
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import WindowQuery
 
 PANE = 4 * SECOND
 WARM_ROWS = 100_000
@@ -66,7 +66,7 @@ def run(setting: Setting, parts: list[pa.RecordBatch], outcome: Outcome) -> None
     """Push everything once; the state is looked at after the last batch, before the end of the input closes it."""
     windows = {"range": f"{setting.ratio * PANE // SECOND} s", "slide": f"{PANE // SECOND} s"}
     plan = plan_of(QUERY, {"bids": SourceSchema.of(parts[0].schema)}, windows)
-    query = EmbeddedQuery(plan, progress=f"late:{LATE // SECOND}s", strategy=setting.strategy)
+    query = WindowQuery(plan, progress=f"late:{LATE // SECOND}s", strategy=setting.strategy)
     started, busy = time.perf_counter(), time.process_time()
     results = [query.push("bids", part) for part in parts]
     paused, paused_busy = time.perf_counter(), time.process_time()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from embedded.disordered import PLAN, Item, cut, disordered
 from embedded.plans import aggregate, bag, call, source
 from panewise.core.errors import CheckpointError, PlanError
-from panewise.engines.embedded import EmbeddedQuery, run_embedded
+from panewise.engines.embedded import WindowQuery, run_embedded
 from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.plan.nodes import Union
 from panewise.windows.sliding import SlidingWindow
@@ -145,7 +145,7 @@ def test_a_missing_input_is_refused_before_anything_runs() -> None:
 
 
 def test_the_query_can_be_watched_while_it_runs() -> None:
-    query = EmbeddedQuery(PLAN)
+    query = WindowQuery(PLAN)
     seen = [query.status()["rows"] for _ in run_embedded(PLAN, {"s": cut(disordered(), [20])}, query=query)]
     assert seen == sorted(seen)
     assert query.status()["rows"] == 200

@@ -17,7 +17,7 @@ from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import WindowQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.kernels.partials import bind
 from panewise.kernels.rows import RowKernel
@@ -66,7 +66,7 @@ def test_results_are_the_oracles(spec: WindowSpec, keys: tuple[str, ...], partit
                                  saves: frozenset[int], predicate: str | None) -> None:
     node = plan(spec, keys, partition, calls, predicate)
     timeline: Timeline = [Arrival("s", item) for item in items]
-    found, query = run_timeline(EmbeddedQuery(node), timeline, cuts, saves)
+    found, query = run_timeline(WindowQuery(node), timeline, cuts, saves)
     assert bag(found) == bag(Oracle(node, timeline).results())
     assert query.late_count == 0, "positions are never late"
     assert query.status()["partials"] == 0, "nothing is left when everything is closed"
@@ -77,7 +77,7 @@ def test_results_are_the_oracles(spec: WindowSpec, keys: tuple[str, ...], partit
 def test_results_come_out_with_the_row_that_completes_their_window(
         spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...], items: list[Any]) -> None:
     node = plan(spec, keys, partition)
-    query = EmbeddedQuery(node)
+    query = WindowQuery(node)
     oracle = Oracle(node, [Arrival("s", item) for item in items])
     out: list[dict[str, Any]] = []
     for place, item in enumerate(items):

@@ -21,7 +21,7 @@ from panewise.aggregates.extremes import Max
 from panewise.core.errors import CheckpointError, LateRowError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import WindowQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.kernels.partials import bind
 from panewise.kernels.tuple_slide import TupleSlideKernel
@@ -59,7 +59,7 @@ def check(node: WindowAggregate, items: list[Any], policy: str = "drop", cuts: f
           saves: frozenset[int] = frozenset(), progress: str = "source") -> None:
     timeline: Timeline = [Arrival("s", item) for item in items]
     oracle = Oracle(node, timeline, late=policy, progress=progress)
-    query = EmbeddedQuery(node, late=policy, progress=progress)
+    query = WindowQuery(node, late=policy, progress=progress)
     found, query = run_timeline(query, timeline, cuts, saves, late=policy, progress=progress)
     assert bag(found) == bag(oracle.results())
     assert query.late_count == len(oracle.late_rows())

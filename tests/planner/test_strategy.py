@@ -13,7 +13,7 @@ from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import WindowQuery
 from panewise.engines.embedded.analyze import analyze
 from panewise.kernels.catalog import Request, able
 from panewise.kernels.partials import bind
@@ -221,7 +221,7 @@ def test_results_do_not_depend_on_the_strategy() -> None:
     assert len(names) > 3
     answers = []
     for name in names:
-        query = EmbeddedQuery(node, progress="ordered", strategy=name)
+        query = WindowQuery(node, progress="ordered", strategy=name)
         parts = [query.push("s", batch) for batch in table.to_batches(max_chunksize=700)]
         answers.append(pa.concat_tables([*parts, query.finish()]).to_pylist())
     keyed = [sorted((row["window"]["start"], row["k"], row["n"], row["top"]) for row in rows) for rows in answers]
@@ -230,5 +230,5 @@ def test_results_do_not_depend_on_the_strategy() -> None:
 
 def test_the_engine_takes_statistics() -> None:
     table = bids(100, 5, 10, 1.0)
-    query = EmbeddedQuery(plan(table, SlidingWindow(60, 10)), stats={"rows_per_unit": 10, "groups": 5})
+    query = WindowQuery(plan(table, SlidingWindow(60, 10)), stats={"rows_per_unit": 10, "groups": 5})
     assert query._running.choice.reason.startswith("least time")

@@ -14,7 +14,7 @@ from embedded.plans import aggregate, call, source
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import EmbeddedQuery
+from panewise.engines.embedded import WindowQuery
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import NamedScalar, Source, Union, WindowAggregate, WindowClause
 from panewise.progress.meld import Meld
@@ -132,7 +132,7 @@ def test_p4_results_come_before_the_promise_that_closes_their_window_passes_and_
         node, items = plan(spec), data.draw(promised(some))
         plain = [i if isinstance(i, Punctuation) else vars(i) for i in items]
         oracle = Oracle(node, [Arrival("s", item) for item in plain])
-        query = EmbeddedQuery(node)
+        query = WindowQuery(node)
         found: list[str] = []
         for place, item in enumerate(plain):
             table = query.push("s", item if isinstance(item, Punctuation) else [item])
@@ -198,7 +198,7 @@ def union_of_two() -> WindowAggregate:
 @given(st.integers(1, 60))
 def test_p17_a_lull_on_one_input_adds_no_rows_to_the_state_but_makes_an_ordered_union_hold_them(length: int) -> None:
     """P17: while one input is silent, Meld keeps partials of open windows only; Merge keeps every row."""
-    query = EmbeddedQuery(union_of_two())
+    query = WindowQuery(union_of_two())
     merge = Merge(2, "ts")
     for ts in range(length):
         query.push("s", [{"ts": ts, "k": "a", "g": 0, "v": 1.0}])
@@ -216,7 +216,7 @@ def test_p17_a_lull_on_one_input_adds_no_rows_to_the_state_but_makes_an_ordered_
 def test_p17_a_timer_sets_free_what_a_lull_holds_back() -> None:
     """P17: with a timer the clock goes on where the rows do not, and the windows behind it come out."""
     plan = aggregate(source(), SlidingWindow(10, 10), calls=(call("n", "count"),))
-    query = EmbeddedQuery(plan)
+    query = WindowQuery(plan)
     query.push("s", [{"ts": ts, "k": "a", "g": 0, "v": 1.0} for ts in (1, 4, 12)])
     assert query.push("s", Punctuation.below("ts", 9)).num_rows == 0, "nothing comes while nothing is promised"
     out = query.push("s", Punctuation.below("ts", 25)).to_pylist()  # what a timer sends in a lull

@@ -12,10 +12,10 @@ from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs
 from panewise.progress.late import LatePolicy
 from panewise.queries.joined import JoinedQuery, PairRelationQuery
-from panewise.queries.query import EmbeddedQuery, Progress
+from panewise.queries.query import Progress, WindowQuery
 from panewise.queries.relations import RelationQuery
 
-RunningQuery: TypeAlias = EmbeddedQuery | JoinedQuery | PairRelationQuery | RelationQuery
+RunningQuery: TypeAlias = WindowQuery | JoinedQuery | PairRelationQuery | RelationQuery
 
 
 def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source", events: bool = False,
@@ -34,7 +34,7 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
         return JoinedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats, emit=emit,
                            empty_windows=empty_windows)
     if not is_relational(plan):
-        return EmbeddedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats,
+        return WindowQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats,
                              emit=emit, empty_windows=empty_windows)
     if empty_windows or events:
         wanted = "empty_windows" if empty_windows else "events"

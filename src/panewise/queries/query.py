@@ -37,7 +37,7 @@ VERSION = 2
 Progress: TypeAlias = str | Mapping[str, str]
 
 
-class EmbeddedQuery(ShowsLateRows):
+class WindowQuery(ShowsLateRows):
     """One plan on the embedded engine.
 
     ``progress`` is one policy for all streams or one per stream. Results do not depend on how rows are cut into

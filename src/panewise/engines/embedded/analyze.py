@@ -23,7 +23,7 @@ from panewise.progress.punctuation import Punctuation
 from panewise.queries.aggregate import WindowStage
 from panewise.queries.inputs import RowsIn
 from panewise.queries.profile import Profile
-from panewise.queries.query import EmbeddedQuery, Progress
+from panewise.queries.query import Progress, WindowQuery
 
 COUNTED = ("buffered", "partials", "window_groups", "open_windows", "bytes")
 KERNEL_STEPS = ("count", "advance", "ripe")
@@ -66,8 +66,8 @@ def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punc
         raise PlanError("what a run took is measured for window aggregates of streams; run this query and ask its "
                         "status() how many rows each join and operator keeps")
 
-    def query() -> EmbeddedQuery:
-        return EmbeddedQuery(plan, late=late, progress=progress, strategy=strategy, stats=stats, profile=True)
+    def query() -> WindowQuery:
+        return WindowQuery(plan, late=late, progress=progress, strategy=strategy, stats=stats, profile=True)
 
     _warm_up(query(), inputs())
     running = query()
@@ -85,7 +85,7 @@ def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punc
     return found
 
 
-def _warm_up(query: EmbeddedQuery, inputs: Mapping[str, Iterable[RowsIn | Punctuation]]) -> None:
+def _warm_up(query: WindowQuery, inputs: Mapping[str, Iterable[RowsIn | Punctuation]]) -> None:
     for name in query.streams:
         items = (item for item in inputs.get(name, ()) if not isinstance(item, Punctuation))
         rows = next((item for item in items if _length(item)), None)

@@ -21,7 +21,7 @@ from panewise.plan.nodes import WID_COLUMN, WINDOW_COLUMN, WindowAggregate
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
 from panewise.queries.inputs import RowsIn
-from panewise.queries.query import EmbeddedQuery
+from panewise.queries.query import WindowQuery
 
 
 class InnerAggregate:
@@ -32,7 +32,7 @@ class InnerAggregate:
         streams = {below.name for below in node.walk() if hasattr(below, "name")}
         own = progress if isinstance(progress, str) else {n: p for n, p in progress.items() if n in streams}
         self.node, self.key = node, f"aggregate {number}"
-        self.query = EmbeddedQuery(node, late=late, progress=own)
+        self.query = WindowQuery(node, late=late, progress=own)
         self.leaves: list[SourceRows] = []
 
     @property
