@@ -1,12 +1,14 @@
-"""A join of two count windows: by expiry catalogues (ORD) and with negative tuples as they were published.
+"""A join of two count windows: by expiry catalogues (ORD) and with negative tuples (NT), as they were published.
 
     python bench/count_joins.py [--windows 10000 100000] [--matches 25 100] [--rows 2000] [--repeat 3] [--json FILE]
 
-A result leaves with the first of its two rows, and nobody knows beforehand when that is. This engine keeps results by
-their rows (ORD); its output is what came and what went. The baseline is the algorithm of the papers, compiled: a row
-that leaves probes the other window again, and each negative tuple it makes looks through the list of results of its
-join value, one after the other. Both get the same rows, a window's fill first; the rows after it are timed, one core,
-time of the processor. What came and went must be the same in number.
+A result leaves with the first of its two rows, and nobody knows beforehand when that is. *Negatives*: a row that leaves
+probes the other window again, and each negative tuple it makes looks through the list of results of its join value, one
+after the other. *ORD*: every row has a catalogue of its results; a row that leaves takes those out of the table and out
+of the other rows' catalogues. Both are compiled loops that put nothing out, so that they compare as algorithms. *This
+engine* is ORD as a query has it, with what came and what went as Arrow tables, in order. All get the same rows, a
+window's fill first; the rows after it are timed, one core, time of the processor. What came and went must be the same
+in number.
 """
 
 from __future__ import annotations
@@ -58,6 +60,72 @@ def by_catalogue(window: int, values: dict[str, Ints]) -> tuple[float, int, int]
         changes = np.concatenate([part.column("change").to_numpy() for part in parts])
         came, went = came + int(np.count_nonzero(changes > 0)), went + int(np.count_nonzero(changes < 0))
     return seconds, came, went
+
+
+# -- expiry catalogues, as published
+
+
+def with_catalogues(window: int, values: dict[str, Ints]) -> tuple[float, int, int]:
+    """ORD by itself."""
+    state = _no_catalogues(window, int(max(part.max() for part in values.values())) + 1, len(values["a"]))
+    came, went = _run_ord(*state, values["a"], values["b"], 0, window, window)
+    started = time.process_time()
+    more, gone = _run_ord(*state, values["a"], values["b"], window, len(values["a"]), window)
+    return time.process_time() - started, int(came + more), int(went + gone)
+
+
+def _no_catalogues(window: int, values: int, rows: int) -> tuple[Ints, ...]:
+    """Rows of each side by value, a catalogue for each row, and room for as many results as there are at a time."""
+    room = int(1.5 * window * max(window / values, 1)) + 1024
+    side = [np.full((2, values), -1), np.full((2, values), -1), np.full((2, rows), -1)]
+    catalogues = [np.full((2, rows), -1), np.empty((2, room), np.int64), np.empty((2, room), np.int64)]
+    return (*side, *catalogues, np.empty((2, room), np.int64), np.arange(room)[::-1].copy(), np.array([room]))
+
+
+@numba.njit(cache=True)
+def _run_ord(first: Ints, last: Ints, follows: Ints, head: Ints, after: Ints, before: Ints, of: Ints, free: Ints,
+             left: Ints, a: Ints, b: Ints, start: int, end: int, window: int) -> tuple[int, int]:
+    came, went = 0, 0
+    for row in range(start, end):
+        for side in range(2):
+            mine, other = a if side == 0 else b, 1 - side
+            old = row - window
+            if old >= 0:
+                at = head[side, old]
+                while at != -1:  # all results of the row that leaves
+                    one, next_, previous = of[other, at], after[other, at], before[other, at]
+                    if previous == -1:
+                        head[other, one] = next_
+                    else:
+                        after[other, previous] = next_
+                    if next_ != -1:
+                        before[other, next_] = previous
+                    free[left[0]] = at
+                    left[0] += 1
+                    went += 1
+                    at = after[side, at]
+                value = mine[old]
+                first[side, value] = follows[side, old]  # the oldest of its value
+                if first[side, value] == -1:
+                    last[side, value] = -1
+            value = mine[row]
+            partner = first[other, value]
+            while partner != -1:
+                left[0] -= 1
+                at = free[left[0]]
+                for place, one in ((side, row), (other, partner)):
+                    of[place, at], before[place, at], after[place, at] = one, -1, head[place, one]
+                    if head[place, one] != -1:
+                        before[place, head[place, one]] = at
+                    head[place, one] = at
+                came += 1
+                partner = follows[other, partner]
+            if last[side, value] == -1:
+                first[side, value] = row
+            else:
+                follows[side, last[side, value]] = row
+            last[side, value] = row
+    return came, went
 
 
 # -- negative tuples, as published
@@ -135,18 +203,22 @@ def _run(first: Ints, last: Ints, follows: Ints, head: Ints, tail: Ints, after: 
 # -- the comparison
 
 
+WAYS = {"engine": by_catalogue, "ord": with_catalogues, "negatives": with_negatives}
+
+
 def measure(window: int, matches: int, options: argparse.Namespace) -> dict[str, Any]:
     values = keys(window, matches, options.rows)
-    ways: dict[str, list[float]] = {"catalogue": [], "negatives": []}
+    spent: dict[str, list[float]] = {name: [] for name in WAYS}
+    counts: set[tuple[int, int]] = set()
     for _ in range(options.repeat):
-        seconds, came, went = by_catalogue(window, values)
-        ways["catalogue"].append(seconds)
-        again, others, gone = with_negatives(window, values)
-        ways["negatives"].append(again)
-        assert (came, went) == (others, gone), f"{came:,} came and {went:,} went, by negatives {others:,} and {gone:,}"
-    ord_, negatives = (median(ways[name]) for name in ways)
-    return {"window": window, "matches": matches, "results": came, "us_per_row_ord": 1e6 * ord_ / (2 * options.rows),
-            "us_per_row_negatives": 1e6 * negatives / (2 * options.rows), "ratio": negatives / ord_}
+        for name, way in WAYS.items():
+            seconds, came, went = way(window, values)
+            spent[name].append(seconds)
+            counts.add((came, went))
+    assert len(counts) == 1, f"different numbers came and went: {counts}"
+    us = {name: 1e6 * median(seconds) / (2 * options.rows) for name, seconds in spent.items()}
+    return {"window": window, "matches": matches, "results": came, **{f"{name}_us": us[name] for name in us},
+            "times": us["negatives"] / us["ord"], "engine_times": us["negatives"] / us["engine"]}
 
 
 def main() -> None:
@@ -159,15 +231,18 @@ def main() -> None:
     options = parser.parse_args()
     pin()
     note = load_note()
-    with_negatives(100, keys(100, 5, 50))  # compiled before anything is timed
+    for way in (with_catalogues, with_negatives):
+        way(100, keys(100, 5, 50))  # compiled before anything is timed
     lines = []
     for window in options.windows:
         for matches in options.matches:
             lines.append(measure(window, matches, options))
-            say(f"{window:,} rows, {matches} partners: {lines[-1]['ratio']:.1f}")
-    print(table_text(["rows per window", "partners per row", "ORD us/row", "negatives us/row", "negatives/ORD"],
-                     [[f"{x['window']:,}", x["matches"], f"{x['us_per_row_ord']:.1f}",
-                       f"{x['us_per_row_negatives']:.1f}", f"{x['ratio']:.1f}"] for x in lines]) + note)
+            say(f"{window:,} rows, {matches} partners: {lines[-1]['times']:.0f}")
+    print(table_text(["rows per window", "partners per row", "negatives us/row", "ORD", "negatives/ORD", "this engine",
+                      "negatives/engine"],
+                     [[f"{x['window']:,}", x["matches"], f"{x['negatives_us']:,.1f}", f"{x['ord_us']:.2f}",
+                       f"{x['times']:,.0f}", f"{x['engine_us']:.1f}", f"{x['engine_times']:.1f}"] for x in lines])
+          + note)
     write_json(options.json, "count_joins", lines)
 
 
