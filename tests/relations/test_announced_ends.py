@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from panewise.api.query import plan_of
 from panewise.plan.nodes import AntiJoin, Node
+from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.structures import MAY_ANNOUNCE
 from panewise.progress.timeline import Timeline
 from panewise.queries.relations import RelationQuery
@@ -24,7 +25,8 @@ TEXT = """SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM s [RANGE 5] WH
 def everywhere(query: RelationQuery, known: object) -> Set[Node]:
     """As if all rows of every strict operator left early."""
     del known
-    return {node for node in query.running.walk() if isinstance(node, MAY_ANNOUNCE)}
+    return {node for node in query.running.walk()
+            if isinstance(node, MAY_ANNOUNCE) and label(node).output.pattern is UpdatePattern.STR}
 
 
 @settings(max_examples=60, deadline=None)
