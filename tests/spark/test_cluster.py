@@ -76,6 +76,7 @@ def test_a_standalone_cluster_gives_the_same_answers_with_the_package_sent_to_it
     assert json.loads(min((tmp_path / "parts" / "_committed").glob("0*.json")).read_text())["batch"] == 0
 
 
+@pytest.mark.soak
 def test_the_command_line_runs_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     rows = [{"k": "ab"[i % 2], "ts": i, "v": i * i} for i in range(60)]
     lines = [*rows[:40], {"punctuation": {"ts": 40}}, *rows[40:]]

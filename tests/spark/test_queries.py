@@ -68,7 +68,8 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
     assert bag(spark_batch(given, spark=spark, folder=tmp_path)) == bag(given.expected())
 
 
-@pytest.mark.parametrize("name", ["join", "cut in two", "stream", "aggregate over a join of streams"])
+@pytest.mark.parametrize("name", [pytest.param("join", marks=pytest.mark.soak), "cut in two", "stream",
+                                  "aggregate over a join of streams"])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
     given = case(name)
