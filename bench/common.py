@@ -174,10 +174,14 @@ def _installed(name: str) -> bool:
 
 
 def commit() -> str | None:
-    """What is checked out, marked when files were changed since."""
+    """What is checked out, marked when files other than pages (a report, for one) were changed since."""
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=Path(__file__).parent, check=True, capture_output=True,
+                              text=True).stdout.strip()
+
     try:
-        found = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude", "*"], cwd=Path(__file__).parent,
-                               check=True, capture_output=True, text=True)
+        found = git("describe", "--always", "--exclude", "*")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":(exclude,top)docs")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return found.stdout.strip()
+    return f"{found}-dirty" if changed else found

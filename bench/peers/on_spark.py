@@ -30,6 +30,8 @@ from panewise.engines.spark.session import session
 DDL = "ts timestamp, item bigint, price double"
 LOG_SECONDS = 0.5
 """In which events that are over reach Spark's log."""
+SENTINELS = 8
+"""A micro-batch with no more rows only ends the stream."""
 FILES = 2
 """For each micro-batch, so that two cores have something to read."""
 Ask = Callable[[Job, dict[str, DataFrame]], DataFrame]
@@ -114,7 +116,7 @@ def _micros(times: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _note_progress(steps: list[dict[str, Any]], checkpoint: Path) -> None:
     """State, and how long micro-batches with rows took: so long after its files a result is there at the latest."""
-    busy = [step["durationMs"]["triggerExecution"] for step in steps if step["numInputRows"] > 0]
+    busy = [step["durationMs"]["triggerExecution"] for step in steps if step["numInputRows"] > SENTINELS]
     operators = [operator for step in steps for operator in step["stateOperators"]]
     median, p99 = np.percentile(busy, [50, 99]) if busy else (None, None)
     note(state_rows=max((one["numRowsTotal"] for one in operators), default=0),

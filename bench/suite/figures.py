@@ -72,19 +72,25 @@ class Outcome:
 
 
 def outcomes(lines: Sequence[dict[str, Any]], job: str, point: object) -> list[Outcome]:
-    """The contenders at a point, in the order in which they were checked."""
+    """The contenders at a point, in the order in which they were checked; ours once for each number of rows."""
     here = [line for line in lines if line["job"] == job and line["point"] == point]
-    names = list(dict.fromkeys(line["contender"] for line in here))
-    return [Outcome(name, [line for line in here if line["contender"] == name]) for name in names]
+    found = list(dict.fromkeys((line["contender"], line["rows"]) for line in here))
+    return [Outcome(name, [line for line in here if (line["contender"], line["rows"]) == (name, rows)])
+            for name, rows in found]
 
 
 def counterpart(other: Outcome, present: Sequence[Outcome]) -> Outcome | None:
-    """The one of ours that a contender is compared with: on Spark in the same mode, else in process."""
+    """The one of ours that a contender is compared with: with as many rows, on Spark in the same mode."""
     if other.ours:
         return None
-    folder, _, mode = other.contender.partition("/")
-    wanted = [f"panewise_spark/{mode}"] if folder == "spark" else ["panewise", "embedded"]
-    return next((one for name in wanted for one in present if one.contender == name and one.rounds), None)
+    mine = [one for one in present if one.contender in ours_beside(other.contender) and one.rounds]
+    return min(mine, key=lambda one: one.first["rows"] != other.first["rows"], default=None)
+
+
+def ours_beside(contender: str) -> tuple[str, ...]:
+    """The names of ours that a contender can be compared with."""
+    folder, _, mode = contender.partition("/")
+    return (f"panewise_spark/{mode}",) if folder == "spark" else ("panewise", "embedded")
 
 
 def times_as_fast(ours: Outcome | None, other: Outcome) -> float | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from common import machine, say
 from contenders import ENVIRONMENTS
@@ -15,10 +17,11 @@ from contenders import ENVIRONMENTS
 from suite import catalogue
 from suite.data import Store
 from suite.entrants import entrants
+from suite.figures import outcomes
 from suite.jobs import Job, only
 from suite.progress import Display
 from suite.report import write
-from suite.results import Results
+from suite.results import Results, read
 from suite.runner import Runner
 
 CLONE = Path(__file__).parents[2]
@@ -61,16 +64,28 @@ def command(options: argparse.Namespace) -> int:
         print(listing(jobs, options.repeat))
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a contender ends with the tool
-    minutes = options.minutes or (catalogue.FULL_MINUTES if options.full else catalogue.QUICK_MINUTES)
     file = options.results or RESULTS
-    results = Results.open(file, {"machine": machine()}, resume=options.resume)
+    if options.only_report:
+        lines = list(read(file))
+        missing = [job.name for job in jobs if any(not outcomes(lines, job.name, p.label) for p in job.points)]
+        return _written(options, file, lines, jobs, missing)
+    minutes = options.minutes or (catalogue.FULL_MINUTES if options.full else catalogue.QUICK_MINUTES)
+    run = " ".join(["panewise", *map(shlex.quote, sys.argv[1:])])
+    results = Results.open(file, {"machine": machine(), "run": run}, resume=options.resume)
     with tempfile.TemporaryDirectory(prefix="panewise-bench-") as folder, Display() as display:
         runner = Runner(results, Store(Path(folder)), display, options.repeat, minutes,
-                        lambda name: wanted(options.contender, name), environments=options.environments or ENVIRONMENTS)
+                        lambda name: wanted(options.contender, name), "--full" if options.full else "--quick",
+                        environments=options.environments or ENVIRONMENTS)
         runner.run(jobs)
-    report = write(options.report or file.parent, results.lines, jobs, runner.skipped)
+    return _written(options, file, results.lines, jobs, runner.skipped)
+
+
+def _written(options: argparse.Namespace, file: Path, lines: Sequence[dict[str, Any]], jobs: Sequence[Job],
+             skipped: Sequence[str]) -> int:
+    """The report; 1 when results differed."""
+    report = write(options.report or file.parent, lines, jobs, skipped)
     print(report.read_text())
     say(f"results: {file}\nreport:  {report} and {report.with_suffix('.html').name}")
-    if runner.skipped:
-        say(f"the time was over before these were done: {', '.join(runner.skipped)}; go on with --resume")
-    return 1 if any(line.get("differences") for line in results.lines) else 0
+    if skipped:
+        say(f"the time was over before these were done: {', '.join(skipped)}; go on with --resume")
+    return 1 if any(line.get("differences") for line in lines) else 0

@@ -56,6 +56,11 @@ class Display:
         elif not self.quiet:
             say(f"[{self._done}/{self._total}] {self._now}: {outcome}{', ' + self.left() if self.left() else ''}")
 
+    def more(self, count: int) -> None:
+        """So many have been added."""
+        self._total += count
+        self._bar.update(self._task, total=self._total)
+
     def skip(self, count: int) -> None:
         """So many need not be measured, or no longer."""
         self._done += count

@@ -17,7 +17,7 @@ BY_JOB = {
                "is complete, every operator numbers keys and keeps rows, and results are told for every instant: no "
                "single part has most of the time. q9 reads the bids three times, because the language has neither "
                "ROW_NUMBER nor max_by; q7 reads them twice",
-    "flink": "Here most of the time is parsing CSV, and DuckDB's parser is faster than Arrow's",
+    "flink": "Here most of the time is parsing CSV",
     "cores": "It groups on both cores; a query of panewise runs on one, and only files are decoded on two",
     "keys": "With many keys most of our time goes into numbering them and into cells that hold one row or two",
     "skew": "With many keys most of our time goes into numbering them and into cells that hold one row or two",

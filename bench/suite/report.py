@@ -45,9 +45,11 @@ def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
             "whose results differ, that fail or take too long are listed with the reason. Then contenders take turns, "
             "and figures are medians of the rounds; the spread is the largest minus the smallest as a share of the "
             "median. 'panewise ×' is how many times the throughput of panewise is that of the contender, formed within "
-            "rounds, so below 1 the contender is faster. A slow contender gets the first rows only; its own number of "
-            "rows is shown. CPU is processor time of the whole process tree per row, memory its peak, with what "
-            "processes share counted for each.")
+            "rounds, so below 1 the contender is faster. A slow contender gets the first rows only, and panewise is "
+            "run on as few beside it; where that was not done the ratio is in brackets, because the first rows have "
+            "more results than later ones. CPU is processor time of the whole process tree per row, memory its peak, "
+            "with what processes share counted for each, and for contenders that stay between jobs what earlier ones "
+            "left. State rows are entries of a store: for panewise chunks of many.")
     if not lines:
         return [Text(text), Text("Nothing was measured.")]
     machines = {json.dumps({k: v for k, v in line["machine"].items() if k != "load"}, sort_keys=True): line["machine"]
@@ -57,7 +59,8 @@ def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
     busy = max(line["machine"]["load"] or 0 for line in lines)
     if busy >= lines[0]["machine"]["cores"] / 2:
         said.append(f"the machine was busy at the start (load {busy}): read CPU times and ratios, not rows/s")
-    return [Text(text), Bullets(said)]
+    runs = dict.fromkeys(line["run"] for line in lines if "run" in line)
+    return [Text(text), Bullets([*said, *(f"measured by {run}" for run in runs)])]
 
 
 def _faster(jobs: Sequence[Job], found: dict[str, list[tuple[object, list[Outcome]]]]) -> list[Block]:
@@ -100,11 +103,14 @@ def _row(label: object, one: Outcome, present: Sequence[Outcome], shown: Sequenc
         return [name, one.title, rows, *[""] * (5 + len(shown)), one.failure or "not measured"]
     extra = [(value is not None and form(value)) or "" for figure, form in map(CELLS.__getitem__, shown)
              for value in [one.middle(figure)]]
-    times = times_as_fast(counterpart(one, present), one)
+    beside = counterpart(one, present)
+    times = times_as_fast(beside, one)
+    ratio = "" if times is None else f"{times:,.2f}" if times < 10 else f"{times:,.0f}"
+    if beside is not None and beside.first["rows"] != one.first["rows"] and ratio:
+        ratio = f"({ratio})"
     return [name, one.title, rows, rate(one.rate or 0), "" if one.spread is None else f"{one.spread:.0%}",
             f"{one.cpu_per_row:.3g}", f"{one.middle('peak_mb'):,.0f}", *extra,
-            "" if times is None else f"{times:,.2f}" if times < 10 else f"{times:,.0f}",
-            one.failure or _verdict(one)]
+            ratio, one.failure or _verdict(one)]
 
 
 def _verdict(one: Outcome) -> str:

@@ -21,6 +21,7 @@ from resident import Residents
 from suite.compare import differences
 from suite.data import Store
 from suite.entrants import Entrant, entrants, reference
+from suite.figures import ours_beside
 from suite.jobs import Job, Point
 from suite.progress import Display
 from suite.results import CHECK, Results
@@ -39,6 +40,8 @@ class Runner:
     minutes: float = float("inf")
     """After this time no further measurement is begun; making the environments of peers does not count."""
     wanted: Filter = lambda _name: True
+    size: str = "--quick"
+    """The set the jobs are from, for the command that repeats a measurement."""
     peers: Path = PEERS
     environments: Path = ENVIRONMENTS
     skipped: list[str] = field(default_factory=list)
@@ -66,25 +69,43 @@ class Runner:
 
     def _point(self, job: Job, point: Point) -> None:
         equal = Equality(self, job, point)
-        racing = []
+        racing: list[tuple[Entrant, int]] = []
         for entrant in self._entrants(job):
-            checked = self._measure(job, point, entrant, CHECK, equal)
-            if checked is None or "failure" in checked:
-                self.display.skip(self.repeat)
-            else:
-                racing.append(entrant)
+            self._check(job, point, (entrant, entrant.rows(job, point)), equal, racing)
+        for entrant, rows in self._on_fewer_rows(racing):
+            self.display.more(self.repeat + 1)
+            self._check(job, point, (entrant, rows), equal, racing)
         for number in range(1, self.repeat + 1):
             turn = number % max(1, len(racing))  # nobody is always first
-            for entrant in racing[turn:] + racing[:turn]:
-                self._measure(job, point, entrant, number, None)
+            for entrant, rows in racing[turn:] + racing[:turn]:
+                self._measure(job, point, entrant, rows, number, None)
 
-    def _measure(self, job: Job, point: Point, entrant: Entrant, number: int,
+    def _check(self, job: Job, point: Point, who: tuple[Entrant, int], equal: Equality,
+               racing: list[tuple[Entrant, int]]) -> None:
+        """Compare the results of one that wants to race."""
+        checked = self._measure(job, point, *who, CHECK, equal)
+        if checked is None or "failure" in checked:
+            self.display.skip(self.repeat)
+        else:
+            racing.append(who)
+
+    @staticmethod
+    def _on_fewer_rows(racing: list[tuple[Entrant, int]]) -> list[tuple[Entrant, int]]:
+        """Ours once more for every contender that gets only the first rows: what is compared has the same rows."""
+        by_name = {entrant.name: (entrant, rows) for entrant, rows in racing}
+        found: dict[tuple[str, int], tuple[Entrant, int]] = {}
+        for entrant, rows in racing:
+            beside = next((by_name[name] for name in ours_beside(entrant.name) if name in by_name), None)
+            if beside is not None and entrant.name not in ours_beside(entrant.name) and rows < beside[1]:
+                found[beside[0].name, rows] = (beside[0], rows)
+        return list(found.values())
+
+    def _measure(self, job: Job, point: Point, entrant: Entrant, rows: int, number: int,
                  equal: Equality | None) -> dict[str, Any] | None:
         """One measurement, now or from the file; None when there is no time for it."""
-        rows = entrant.rows(job, point)
         line = {"job": job.name, "point": point.label, "contender": entrant.name, "title": entrant.title, "rows": rows,
                 "round": number, "parameters": point.parameters,
-                "command": f"panewise bench --job {job.name} --contender {entrant.name}"}
+                "command": f"panewise bench {self.size} --job {job.name} --contender {entrant.name}"}
         known = self.results.find(line)
         if known is not None:
             self.display.skip(1)

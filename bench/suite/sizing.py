@@ -93,9 +93,10 @@ def need(rate: int, cost: Cost) -> Need:
 
 
 def page(lines: Sequence[dict[str, Any]]) -> list[Block]:
-    """The page; nothing when the job ``scaling`` has not been measured with two numbers of rows."""
+    """The page; nothing when the job ``scaling`` has not been measured with two numbers of rows, or when more rows did
+    not take longer in all places, so that the slope is no cost."""
     known = costs(lines)
-    if not known:
+    if not known or any(one.cpu_per_row <= 0 for one in known):
         return []
     head = ["place", "contender", "CPU µs per row", "CPU s per query", "rows/s more", "shuffle bytes per row",
             "state MB"]

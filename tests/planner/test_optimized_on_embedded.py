@@ -73,3 +73,32 @@ def test_a_watched_run_proposes_another_plan_when_its_streams_change() -> None:
     assert proposals[0] is None
     assert proposals[2] is not None
     assert "rows of S3 per unit was 0.1, is 4" in proposals[2].reason
+
+
+def test_a_query_that_was_given_statistics_watches_itself() -> None:
+    figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
+               "S3": {"rows_per_unit": 0.1, "a": 6}}
+    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures), Random(5)
+    assert query.watch is not None
+    query.watch.watch.period = 800
+    for start, (second, third) in ((0, (400, 10)), (100, (400, 10)), (200, (10, 400)), (300, (10, 400))):
+        for name, count in (("S1", 400), ("S2", second), ("S3", third)):
+            query.push(name, rows(start, count, 6, random))
+        if start == 0:
+            assert "replan" not in query.status()
+    assert "rows of S3 per unit was 0.1, is" in query.status()["replan"]
+    assert RelationQuery(parse(QUERIES[0], CATALOG)).watch is None  # there is nothing to drift from
+
+
+def test_what_passes_a_condition_and_what_leaves_early_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    query, random = RelationQuery(parse(QUERIES[2], CATALOG), stats={"S1": {"rows_per_unit": 1}}), Random(5)
+    assert query.watch is not None
+    watch, seen = query.watch.watch, []
+    monkeypatch.setattr(watch, "period", 1)
+    monkeypatch.setattr(watch, "proposal", lambda: seen.append(watch._collector.statistics()))
+    for start in range(0, 500, 100):
+        for name in ("S1", "S2", "S3"):
+            query.push(name, rows(start, 60, 6, random))
+            query.push(name, Punctuation.below("ts", start + 100))
+    assert any(0 < share < 1 for share in seen[-1].passing.values())
+    assert any(0 < share < 1 for share in seen[-1].premature.values())

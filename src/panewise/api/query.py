@@ -39,6 +39,9 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     [('a', 2), ('b', 1)]
     """
     if has_dataframe(streams):
+        if strategy != "auto" or stats is not None:
+            raise PlanError("strategy= and stats= choose how a query runs in process; on Spark that is chosen by rule, "
+                            "as explain() shows: leave them out")
         return _on_spark(text, engine, params, late, progress, time, emit, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)

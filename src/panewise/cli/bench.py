@@ -34,6 +34,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
                         help="where report.md, report.html and pictures go (default: beside the results)")
     parser.add_argument("--environments", type=Path, metavar="DIR",
                         help="where packages of peers are installed (default: .bench-envs)")
+    parser.add_argument("--only-report", action="store_true",
+                        help="write the report of the results file that is there; measure nothing")
     parser.add_argument("--list", action="store_true", help="show jobs, points and contenders; measure nothing")
     parser.set_defaults(command=command)
 

@@ -45,9 +45,14 @@ class Watch:
         """Results of a negation that left early."""
         self._collector.left(predicate, early, all_of_them)
 
+    @property
+    def ready(self) -> bool:
+        """Whether a period has passed."""
+        return self._seen >= self.period
+
     def proposal(self) -> Proposal | None:
         """Another plan, if a period has passed and its figures ask for one; a new period begins then."""
-        if self._seen < self.period:
+        if not self.ready:
             return None
         now = self._collector.statistics()
         self._start()

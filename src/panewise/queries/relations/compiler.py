@@ -385,7 +385,7 @@ class Compiler:
     # -- what stages share
 
     def _stage(self, node: n.Node, operator: RelationOperator, *inputs: Stage) -> Stage:
-        stage = Stage(operator, inputs, self.seen(node, inputs), type(node).__name__)
+        stage = Stage(operator, inputs, self.seen(node, inputs), type(node).__name__, node=node)
         if node not in self.announced:
             return stage
         return Stage(AnnouncedEnds(stage.schema), (stage,), stage.label, "announced ends")

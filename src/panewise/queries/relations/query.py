@@ -18,8 +18,8 @@ from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
+from panewise.planner.optimizer import Optimized, optimize
 from panewise.planner.optimizer import is_relational as worth_optimizing
-from panewise.planner.optimizer import optimize
 from panewise.planner.relation_flow import Flows
 from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
 from panewise.planner.structures import announced, choose_structures
@@ -37,6 +37,7 @@ from panewise.queries.relations.compiler import Compiler
 from panewise.queries.relations.ports import Port, Ports
 from panewise.queries.relations.results import result_form
 from panewise.queries.relations.styles import Style
+from panewise.queries.relations.watched import PlanWatch
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
 
 KIND = "embedded-relation"
@@ -53,7 +54,8 @@ class RelationQuery(ShowsLateRows):
 
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
     ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
-    give the same results.
+    give the same results; then what comes and goes is counted, and ``status()["replan"]`` says when another plan has
+    become better.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
@@ -67,7 +69,9 @@ class RelationQuery(ShowsLateRows):
         self._form = form_of(plan)
         self._kind = time_kind(plan)
         known = self._known(stats)
-        self.running = self._as_run(known)
+        optimized = self._optimized(known)
+        self.running = plan if optimized is None else optimized.plan
+        self.watch = None if optimized is None or known is None else PlanWatch(optimized)
         self.announced = self._announced(known)
         compiler = Compiler(self._ports, self.style, self.announced)
         self._root = compiler.root(self.running, self._form)
@@ -89,12 +93,12 @@ class RelationQuery(ShowsLateRows):
         named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
         return declared_relations(named) if speaks_of_inputs(named) else None
 
-    def _as_run(self, known: RelationStatistics | None) -> Node:
+    def _optimized(self, known: RelationStatistics | None) -> Optimized | None:
         """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
         selections moved down and columns that nobody reads left out."""
         if not worth_optimizing(self.plan):
-            return self.plan
-        return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP).plan  # one plan for all styles
+            return None
+        return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP)  # one plan for all styles
 
     def _announced(self, known: RelationStatistics | None) -> Set[Node]:
         """Where negatives for every end cost less than calendars, by the share of rows that leave early."""
@@ -145,6 +149,8 @@ class RelationQuery(ShowsLateRows):
                 port.source.generator.restore(state)
             raise
         self._arrived += table.num_rows
+        if self.watch is not None:
+            self.watch.rows(stream, table, self._root)
         for (port, chunk, promises), mask, (_, _, idle) in zip(taken, late, saved, strict=True):
             port.source.rows += table.num_rows
             late_or_not = slice(None) if not mask.any() else ~mask
@@ -306,7 +312,7 @@ class RelationQuery(ShowsLateRows):
         return self._results.schema.empty_table()
 
     def status(self, windows: int = WINDOWS_LISTED) -> QueryStatus:
-        """Rows, late rows, watermarks, and how much every operator keeps."""
+        """Rows, late rows, watermarks, how much every operator keeps, and whether another plan is better by now."""
         del windows
         operators: list[dict[str, Any]] = [stage.counters() for stage in self._root.walk()]
         operators += [inner.counters() for inner in self._ports.inner]
@@ -321,12 +327,15 @@ class RelationQuery(ShowsLateRows):
                              "idle": source.generator.idle, "groups_ahead": 0,
                              "watermark": bound_text(FINISHED if source.finished else source.bounds.linear, self._kind),
                              "progress": source.generator.describe()}
-        return QueryStatus(
+        found = QueryStatus(
             rows=self._arrived, late=self.late_count, watermark=bound_text(self._reached, self._kind),
             open_windows=0, window_groups=0, partials=sum(int(c.get("rows", 0)) for c in counters),
             buffered=sum(int(c.get("waiting", 0)) for c in counters),
             state_bytes=sum(int(c.get("bytes", 0)) for c in counters), streams=streams, windows=[],
             operators=operators)
+        if self.watch is not None and self.watch.proposed is not None:
+            found["replan"] = self.watch.proposed.reason
+        return found
 
     # -- saving
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
+from panewise.plan import nodes as n
 from panewise.planner.labels import Label
 
 
@@ -30,6 +31,8 @@ class Stage:
     label: Label
     name: str
     told: Told = field(default_factory=Told)
+    node: n.Node | None = None
+    """What it runs of the plan, where it is one node."""
 
     @property
     def schema(self) -> pa.Schema:

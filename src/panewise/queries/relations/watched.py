@@ -1,0 +1,43 @@
+"""A running plan that was chosen by statistics is watched: what comes, passes and leaves early, period by period."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from panewise.plan.nodes import AntiJoin, Filter, SemiJoin
+from panewise.planner.optimizer import Optimized
+from panewise.planner.replan import Proposal
+from panewise.planner.watching import Watch
+from panewise.queries.relations.tree import Stage
+
+
+class PlanWatch:
+    """Counts for one query; ``proposed`` is the last proposal to run it otherwise, if there was one."""
+
+    def __init__(self, running: Optimized) -> None:
+        self.watch = Watch(running)
+        self.proposed: Proposal | None = None
+        self._before: dict[int, tuple[int, int, int]] = {}
+
+    def rows(self, stream: str, table: pa.Table, root: Stage) -> None:
+        """Rows that came; when a period is over its figures are compared with those the plan was chosen by."""
+        self.watch.rows(stream, table)
+        if not self.watch.ready:
+            return
+        for place, stage in enumerate(root.walk()):
+            self._report(place, stage)
+        self.proposed = self.watch.proposal() or self.proposed
+
+    def _report(self, place: int, stage: Stage) -> None:
+        """What a condition or a negation has done since the last period."""
+        node = stage.node
+        if not isinstance(node, Filter | AntiJoin | SemiJoin) or node.predicate is None or not stage.inputs:
+            return
+        now = (stage.told.lives, stage.told.ends, stage.inputs[0].told.lives)
+        before = self._before.get(place, (0, 0, 0))
+        self._before[place] = now
+        lives, ends, came = (one - other for one, other in zip(now, before, strict=True))
+        if isinstance(node, Filter):
+            self.watch.passed(node.predicate, lives, came)
+        else:
+            self.watch.left(node.predicate, min(ends, lives), lives)
