@@ -155,3 +155,23 @@ def test_panewise_and_duckdb_agree_on_every_kind_of_window(tmp_path: Path, kind:
     lines = measured(Job("kinds", "", "", (point,), ("panewise", "duckdb")), tmp_path, repeat=0).results.lines
     assert [line.get("failure") for line in lines] == [None] * 2
     assert lines[0]["results"] == lines[1]["results"] > 50
+
+
+def test_a_contender_with_fewer_rows_is_compared_with_ours_on_as_few() -> None:
+    from suite.entrants import Peer
+    from suite.figures import Outcome, counterpart, times_as_fast
+    from suite.runner import Runner
+
+    ours, slow, native = Peer("panewise"), Peer("bytewax"), Peer("spark/batch")
+    hosted = Peer("panewise_spark/batch")
+    racing = [(ours, 100), (Peer("duckdb"), 100), (slow, 10), (Peer("pathway"), 10), (hosted, 100), (native, 20)]
+    assert [(one.name, rows) for one, rows in Runner._on_fewer_rows(racing)] == [  # type: ignore[arg-type]
+        ("panewise", 10), ("panewise_spark/batch", 20)]
+
+    def outcome(name: str, rows: int, seconds: float) -> Outcome:
+        return Outcome(name, [{"contender": name, "rows": rows, "round": 1, "seconds": seconds}])
+
+    whole, part, other = outcome("panewise", 100, 1.0), outcome("panewise", 10, 0.5), outcome("bytewax", 10, 5.0)
+    assert counterpart(other, [whole, part, other]) is part
+    assert times_as_fast(part, other) == 10.0
+    assert counterpart(other, [whole, other]) is whole  # shown in brackets

@@ -122,7 +122,7 @@ def test_timestamps_and_dates_come_back_in_their_own_type() -> None:
     assert result.to_pylist() == [{"k": "a", "n": 2, "window": {
         "start": datetime(2026, 1, 1, tzinfo=UTC), "end": datetime(2026, 1, 1, 0, 1, tzinfo=UTC)}}]
     days = WindowQuery(aggregate(source(columns={"ts": pa.date32(), "k": pa.string()}), SlidingWindow(7, 7),
-                                   calls=(call("n", "count"),), ordinal=OrdinalKind.DATE))
+                                 calls=(call("n", "count"),), ordinal=OrdinalKind.DATE))
     days.push("s", [{"ts": date(1970, 1, 3), "k": "a"}])
     assert days.finish().to_pylist() == [{"k": "a", "window": {"start": date(1970, 1, 1), "end": date(1970, 1, 8)},
                                           "n": 1}]
@@ -244,7 +244,7 @@ def test_a_batch_that_fails_on_one_way_of_a_union_is_counted_on_none() -> None:
     s = source()
     twice = Project(s, (*columns("ts"), NamedScalar("g", Scalar.parse("g * 2"))))
     query = WindowQuery(aggregate(Union((Project(s, columns("ts", "g")), twice)), keys=(),
-                                    calls=(call("far", "max", "g * 4611686018427387904"), call("n", "count"))))
+                                  calls=(call("far", "max", "g * 4611686018427387904"), call("n", "count"))))
     with pytest.raises(SchemaError, match="cannot compute"):
         query.push("s", [GOOD | {"g": 1}])
     assert query.finish().num_rows == 0

@@ -15,7 +15,6 @@ from panewise.planner.labels import label
 from panewise.planner.relation_cost import (
     arrival_list,
     calendar_sorted,
-    early_in_calendar,
     fifo,
     naive_distinct,
     plan_cost,
@@ -99,7 +98,6 @@ def test_terms_of_the_structures():
     assert calendar_sorted(2, 1000, linked=True) == 2 * (1 + 1000 / 20)
     assert calendar_sorted(2, 1000) < calendar_sorted(2, 1000, linked=True)
     assert arrival_list(1, 1000, passes=1) == 1001
-    assert early_in_calendar(2, 1000) * 10 == early_in_calendar(2, 1000, carries_expiry=False) == 2000
     assert naive_distinct(1, 1, 1000) > 100 * (1 + 1)  # delta* looks at a row twice
 
 

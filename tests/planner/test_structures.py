@@ -19,7 +19,6 @@ from panewise.planner.structures import (
     Style,
     announced,
     choose_structures,
-    prefers_searched_calendar,
 )
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow, PartitionedCountWindow
@@ -157,12 +156,6 @@ def test_only_a_retroactive_table_needs_the_window_kept():
 def test_the_result_is_what_a_stream_is_made_from():
     shown = n.RelationToStream(JOIN, n.RelationToStreamKind.RSTREAM)
     assert kept(shown) == {(0,): CALENDAR, (0, 0): FIFO, (0, 1): FIFO}
-
-
-def test_the_rule_of_the_thesis_turns_at_the_size_where_searching_costs_more():
-    sizes = [n for n in (10, 100, 1_000, 10_000) if prefers_searched_calendar(0.4, n / 10, 1)]
-    assert sizes == [10]
-    assert prefers_searched_calendar(0.0, 1e9, 1)
 
 
 def test_every_edge_says_why():

@@ -189,3 +189,9 @@ def test_a_plan_written_without_columns_takes_those_of_the_frames(spark: SparkSe
     found = run_batch(plan_of("SELECT DISTINCT k FROM a [RANGE 5 s]", None), {"a": frame})
     assert {row["k"] for row in found.collect()} == {"x"}
     assert found.columns == ["k", "valid_from", "expires_at"]
+
+
+def test_what_only_chooses_among_plans_in_process_is_refused_rather_than_ignored(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(1, "a")], "ts long, k string")
+    with pytest.raises(PlanError, match="on Spark that is chosen by rule"):
+        pw.sql("SELECT DISTINCT k FROM s [RANGE 5]", s=frame, stats={"s.rows_per_second": 5})

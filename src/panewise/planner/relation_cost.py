@@ -75,11 +75,6 @@ def hashed(rate: float, negatives: float) -> float:
     return rate + negatives
 
 
-def early_in_calendar(early: float, size: float, *, carries_expiry: bool = True, slots: int = SLOTS) -> float:
-    """What leaves early is searched for: in one day if the negative says when it would have left, else everywhere."""
-    return early * (size / slots if carries_expiry else size)
-
-
 # -- a plan --------------------------------------------------------------------------------------------------------
 
 

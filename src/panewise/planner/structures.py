@@ -30,9 +30,8 @@ SLOTS = 10
 """Days of a calendar queue, plus one so that none is used for two (Golab erratum E4)."""
 KEEP, EXPIRE, FIND, SEND = 1.0, 0.7, 0.8, 4.0
 """What it costs to put a row into a calendar, to take it out on its day, to find it by its number, and to send an end
-through one operator; only ratios matter (``bench/negation_crossover.py`` measures them)."""
-COMPARE, PROCESS = 1.0, 1.0
-"""What one comparison and one row through one operator cost in the rule of the thesis."""
+through one operator. Only ratios matter: the first three are round figures of what ``bench/negation_crossover.py``
+prints, the last is a guess by how much dearer negative tuples make whole queries."""
 MON, WKS, WK, STR = UpdatePattern
 EAGER = (n.Distinct, n.GroupAggregate, n.AntiJoin, n.BagDifference, n.SemiJoin)
 """Operators whose answer changes when a row leaves, so that they look at every expiry at once (Golab 2.3.3)."""
@@ -223,15 +222,6 @@ def prefers_calendar(premature: float, above: int) -> bool:
     calendars = above * (KEEP + (1 - premature) * EXPIRE + premature * (FIND + SEND))
     announced = KEEP + EXPIRE + above * (FIND + SEND)
     return calendars <= announced
-
-
-def prefers_searched_calendar(premature: float, scanned: float, operators_above: int) -> bool:
-    """The rule of the thesis, whose calendar is searched for what leaves early: it turns with the size of the window.
-
-    >>> prefers_searched_calendar(0.4, 50 / SLOTS, 2), prefers_searched_calendar(0.4, 100_000 / SLOTS, 2)
-    (True, False)
-    """
-    return premature * scanned * COMPARE < 2 * PROCESS * operators_above
 
 
 def announced(structures: Structures) -> frozenset[n.Node]:

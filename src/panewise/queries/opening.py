@@ -35,7 +35,7 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
                            empty_windows=empty_windows)
     if not is_relational(plan):
         return WindowQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats,
-                             emit=emit, empty_windows=empty_windows)
+                           emit=emit, empty_windows=empty_windows)
     if empty_windows or events:
         wanted = "empty_windows" if empty_windows else "events"
         raise PlanError(f"{wanted} is for window aggregates: the windows of this query are relations, which neither "

@@ -3,13 +3,5 @@
 from panewise.engines.embedded.run import EmbeddedRun, run_embedded
 from panewise.queries import QueryStatus, RelationQuery, RunningQuery, WindowEvent, WindowQuery, open_plan
 
-__all__ = [
-           "EmbeddedRun",
-           "QueryStatus",
-           "RelationQuery",
-           "RunningQuery",
-           "WindowEvent",
-           "WindowQuery",
-           "open_plan",
-           "run_embedded",
-]
+__all__ = ["EmbeddedRun", "QueryStatus", "RelationQuery", "RunningQuery", "WindowEvent", "WindowQuery", "open_plan",
+           "run_embedded"]

@@ -6,21 +6,20 @@ each keeping a calendar of its own. That pays where most rows leave before their
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives
-from panewise.kernels.relations.operator import RelationOperator, Saved
-from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.operator import RelationOperator
+from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
 from panewise.kernels.relations.stores.queues import Calendar
 
 NOTHING = pa.schema([])
 
 
-class AnnouncedEnds(RelationOperator):
+class AnnouncedEnds(KeepsAlive, RelationOperator):
     """The rows of its input, whose ends nobody is told before they come."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -38,15 +37,3 @@ class AnnouncedEnds(RelationOperator):
         self._rows.forget()
         hidden = Lives(lives.table, lives.uid, lives.born, np.where(stays, FOREVER, lives.expires), lives.age)
         return Delta(hidden, ends, delta.ticks)
-
-    def snapshot(self) -> Saved:
-        """The rows that are there."""
-        return {"reached": self._rows.reached}, self._rows.saved()
-
-    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
-        """Become what ``snapshot`` saved."""
-        self._rows.load(tables, header["reached"])
-
-    def counters(self) -> dict[str, int]:
-        """The rows that are there."""
-        return {"rows": self._rows.count, "bytes": self._rows.nbytes}

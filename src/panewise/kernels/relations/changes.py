@@ -5,9 +5,7 @@ Equal rows are copies of one value: a row that is replaced by an equal one at th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +14,8 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.relations.delta import Delta, by_age, gather, stacked
-from panewise.kernels.relations.operator import Saved
 from panewise.kernels.relations.row_hashes import disjoint, row_hashes
-from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 
 
@@ -35,7 +32,7 @@ class Changes:
         return len(self.at)
 
 
-class NetChanges:
+class NetChanges(KeepsAlive):
     """Keeps the rows of a relation, because who leaves must be named."""
 
     def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
@@ -57,18 +54,6 @@ class NetChanges:
         at = np.concatenate([instants for _, instants, _ in events])
         sign = np.concatenate([np.full(len(rows), s, np.int64) for rows, _, s in events])
         return net(Changes(table, at, sign, stacked([rows.age for rows, _, _ in events])))
-
-    def snapshot(self) -> Saved:
-        """The rows that are there."""
-        return {"reached": self._rows.reached}, self._rows.saved()
-
-    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
-        """Become what ``snapshot`` saved."""
-        self._rows.load(tables, header["reached"])
-
-    def counters(self) -> dict[str, int]:
-        """The rows of the relation."""
-        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
 
 
 def net(events: Changes) -> Changes:

@@ -14,7 +14,7 @@ from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.kernels.relations.changes import NetChanges
 from panewise.kernels.relations.delta import FOREVER, Delta, Lives
 from panewise.kernels.relations.operator import Saved
-from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
 from panewise.kernels.relations.stores.queues import Unqueued
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.planner.labels import Label
@@ -89,7 +89,7 @@ class LivesForm(ResultForm):
         return dated.append_column(EXPIRES_AT, self.instants(lives.expires))
 
 
-class EndedLivesForm(LivesForm):
+class EndedLivesForm(KeepsAlive, LivesForm):
     """The same where no row says when it will leave (negative tuples): every result once, when it has left."""
 
     def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
@@ -107,18 +107,6 @@ class EndedLivesForm(LivesForm):
             told.append(self._rows.arena.lives(self._rows.alive()))
         self._rows.forget()
         return super().step(Delta(Lives.concat(told)), upto)
-
-    def snapshot(self) -> Saved:
-        """The rows that are there."""
-        return {"reached": self._rows.reached}, self._rows.saved()
-
-    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
-        """Become what ``snapshot`` saved."""
-        self._rows.load(tables, header["reached"])
-
-    def counters(self) -> dict[str, int]:
-        """The rows that are there."""
-        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
 
 
 class ChangesForm(ResultForm):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import Delta, Lives
+from panewise.kernels.relations.operator import Saved
 from panewise.kernels.relations.stores.arena import Arena, Growing, Payload
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.progress.watermarks import NO_BOUND
@@ -108,3 +110,21 @@ class AliveRows:
     def nbytes(self) -> int:
         """Bytes kept."""
         return self.arena.nbytes + 24 * len(self.arena)
+
+
+class KeepsAlive:
+    """How whoever keeps nothing but the rows that are there, as ``_rows``, is saved and counted."""
+
+    _rows: AliveRows
+
+    def snapshot(self) -> Saved:
+        """The rows that are there."""
+        return {"reached": self._rows.reached}, self._rows.saved()
+
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``snapshot`` saved."""
+        self._rows.load(tables, header["reached"])
+
+    def counters(self) -> dict[str, int]:
+        """The rows that are there."""
+        return {"rows": self._rows.count, "bytes": self._rows.nbytes}
