@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -141,9 +142,9 @@ def load_note() -> str:
 def machine() -> dict[str, Any]:
     """Where and with what a figure was taken."""
     packages = ("panewise", "numpy", "numba", "pyarrow", "duckdb", "polars", "pyspark")
-    return {"cores": os.cpu_count(), "processor": _processor(), "system": platform.system(),
+    return {"cores": os.cpu_count(), "memory_gb": _memory(), "processor": _processor(), "system": platform.system(),
             "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-            "python": platform.python_version(), "commit": commit(),
+            "python": platform.python_version(), "java": _java(), "commit": commit(),
             "versions": {name: metadata.version(name) for name in packages if _installed(name)}}
 
 
@@ -163,6 +164,25 @@ def _processor() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
                 platform.processor())
+
+
+def _memory() -> int | None:
+    """Gigabytes, rounded."""
+    names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
+    if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= names.keys():
+        return None
+    return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30)
+
+
+def _java() -> str | None:
+    """The version of the Java that Spark would take; None without one."""
+    command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else Path("java")
+    try:
+        said = subprocess.run([str(command), "-version"], capture_output=True, text=True, check=True).stderr
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    found = re.search(r'version "([^"]+)"', said)
+    return found.group(1) if found else None
 
 
 def _installed(name: str) -> bool:

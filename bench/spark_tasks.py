@@ -8,6 +8,28 @@ from pathlib import Path
 
 from common import table_text
 
+LOG_SECONDS = 0.5
+"""In which events that are over reach the log."""
+
+
+def logged(folder: Path) -> dict[str, str]:
+    """Settings of a session whose events are to be read from a folder while it runs."""
+    return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri(),
+            "spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
+
+
+def shuffled(folder: Path, since: float) -> int:
+    """Bytes that tasks launched after a moment (milliseconds since 1970) wrote to be shuffled."""
+    total = 0
+    for path in folder.iterdir():
+        for line in path.open():
+            if '"SparkListenerTaskEnd"' in line and line.endswith("\n"):
+                event = json.loads(line)
+                if event["Task Info"]["Launch Time"] >= since:
+                    total += event.get("Task Metrics", {}).get("Shuffle Write Metrics", {}).get(
+                        "Shuffle Bytes Written", 0)
+    return total
+
 
 def balance(folder: Path, description: str) -> str:
     """For the jobs with a description, by stage that reads a shuffle: tasks, and what the largest of them got."""

@@ -1,35 +1,37 @@
 """Where an in-process query spends its time, by part of the engine: the reasons in the report of ``panewise bench``.
 
-    python bench/where_time_goes.py q9 [q4 ...] [ratio:60 ...] [keys:1000000 ...] [--events 300000] [--rows 2000000]
+    python bench/where_time_goes.py q9 [q4 ...] [ratio:60 ...] [keys:1000000 ...] [join ...] [--events 300000]
 
-A query of Nexmark by its name, or the sliding aggregate of the bench at a RANGE/SLIDE, or with so many keys. It runs
-once to warm up, by the clock, and once under Python's profiler, whose seconds are shared out: what a library function
-takes belongs to the part of panewise that called it. The profiler makes small calls dearer than they are; shares are a
-guide, not a measurement.
+A query of Nexmark by its name, or panewise at a point of another job of ``panewise bench --full``. It runs once to warm
+up, by the clock, and once under Python's profiler, whose seconds are shared out: what a library function takes belongs
+to the part of panewise that called it. The profiler makes small calls dearer than they are; shares are a guide, not a
+measurement.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
+import json
 import pstats
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from common import SECOND, median, pin, table_text
+from common import median, pin, table_text
 from nexmark.engines import Embedded
 from nexmark.files import write
 from nexmark.generator import Nexmark
 from nexmark.queries import QUERIES
-from suite.data import Data, Store
-
-import panewise as pw
-from panewise.files.reader import FileStream
+from suite.catalogue import full
+from suite.data import Store
+from suite.entrants import Peer
+from suite.jobs import only
 
 PARTS = {
     "reading files": ("files/", "nexmark/files"),
@@ -83,30 +85,21 @@ def nexmark(name: str, events: int, folder: Path) -> Callable[[], object]:
     return lambda: Embedded().run(QUERIES[name], data, folder)
 
 
-def sliding(panes: int, data: Data, folder: Path) -> Callable[[], object]:
-    path = str(Store(folder).path(data, "file"))
-    window = f"[RANGE {panes * 4} s, SLIDE 4 s, WA ts]"
-    text = f"SELECT item, count(*) AS n, max(price) AS hi, avg(price) AS mean FROM bids {window} GROUP BY item"
-
-    def run() -> None:
-        stream = FileStream.open(path)
-        columns = pa.schema(list(stream.schema.columns.items()))
-        query = pw.open_query(text, bids=columns, progress=f"late:{data.lateness // SECOND} s")
-        for batch in stream.items():
-            query.push("bids", batch)
-        query.finish()
-
+def of_job(name: str, label: str, folder: Path) -> Callable[[], object]:
+    """What panewise does at a point of a job of the full set; the first without a label."""
+    (job,) = only(full(), [name])
+    point = next((p for p in job.points if label in {"", str(p.label)}), None)
+    if point is None:
+        raise SystemExit(f"{name} has no point {label}; there are {', '.join(str(p.label) for p in job.points)}")
+    asked = Peer("panewise").command(point, point.data.rows, None, Store(folder))[-1]
+    adapter = import_module("peers.panewise.run")
+    run: Callable[[], object] = adapter.prepare(adapter.Job(**{**json.loads(asked), "cores": 1}))
     return run
 
 
 def measure(what: str, options: argparse.Namespace, folder: Path) -> list[str]:
-    name, _, number = what.partition(":")
-    if name == "ratio":
-        run = sliding(int(number), Data(options.rows), folder)
-    elif name == "keys":
-        run = sliding(5, Data(options.rows, keys=int(number)), folder)
-    else:
-        run = nexmark(name, options.events, folder)
+    name, _, label = what.partition(":")
+    run = nexmark(name, options.events, folder) if name in QUERIES else of_job(name, label, folder)
     run()
     seconds = []
     for _ in range(3):
@@ -124,7 +117,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="+")
     parser.add_argument("--events", type=int, default=300_000)
-    parser.add_argument("--rows", type=int, default=2_000_000)
     options = parser.parse_args()
     pin()
     pa.set_cpu_count(1)

@@ -11,7 +11,12 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Property tests are judged by their answers, not by how busy the machine is. On a desk every run tries new cases; what
+# must hold before a change lands is the same question each time; `make soak` searches long.
+settings.register_profile("desk", deadline=None)
+settings.register_profile("landing", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("soak", max_examples=2000, deadline=None)
+settings.load_profile("desk")  # unless the command line says another
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

@@ -6,6 +6,8 @@ part a clock is held to. Starting an engine and looking at the results are not.
 
 from __future__ import annotations
 
+import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from spark_tasks import LOG_SECONDS, logged, shuffled
 
 import panewise as pw
 from nexmark.files import FILES, PUNCTUATION, columns, parts, settings
@@ -31,6 +34,8 @@ class Finished:
     state_rows: int | None = None
     """The most at the end of a micro-batch, where the engine says it."""
     state_bytes: int | None = None
+    aside: float = 0.0
+    """Seconds that went into looking at the state, and do not count."""
 
 
 class Engine(Protocol):
@@ -38,6 +43,10 @@ class Engine(Protocol):
 
     def run(self, query: Query, data: Path, work: Path) -> Finished:
         """To the end of the files; ``work`` is an empty folder for whatever it needs."""
+        ...
+
+    def shuffled(self, since: float) -> int | None:
+        """Bytes written to be shuffled since a moment, where rows are."""
         ...
 
     def close(self) -> None:
@@ -53,16 +62,21 @@ class Embedded:
         site, _ = settings(data)
         running = pw.open_query(query.text, params=query.params(site),
                                 **{name: columns(data, name) for name in query.streams})
-        told, rows, size = [], 0, 0
+        told, rows, size, aside = [], 0, 0, 0.0
         for batch in zip(*(parts(data, name) for name in query.streams), strict=True):
             for name, part in zip(query.streams, batch, strict=True):
                 told.append(running.push(name, part.rows))
                 if part.bound is not None:
                     told.append(running.push(name, pw.Punctuation.below(query.clock(name), part.bound)))
+            looking = time.perf_counter()
             status = running.status(windows=0)
             rows, size = max(rows, status["partials"] + status["buffered"]), max(size, status["state_bytes"])
+            aside += time.perf_counter() - looking
         told.append(running.finish())
-        return Finished(lambda: pa.concat_tables(told), rows, size)
+        return Finished(lambda: pa.concat_tables(told), rows, size, aside)
+
+    def shuffled(self, since: float) -> int | None:
+        return None
 
     def close(self) -> None:
         pass
@@ -87,15 +101,33 @@ class DuckDB:
         results = database.sql(query.reference).to_arrow_table()
         return Finished(lambda: results)
 
+    def shuffled(self, since: float) -> int | None:
+        return None
+
     def close(self) -> None:
         pass
 
 
-class SparkBatch:
-    """Spark over all files at once, into Parquet."""
+class OnSpark:
+    """What both ways on Spark share: the session, and its log of events."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
+    def __init__(self, spark: SparkSession, events: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self.spark, self.events = spark, events
+
+    def shuffled(self, since: float) -> int | None:
+        if self.events is None:
+            return None
+        time.sleep(LOG_SECONDS)
+        return shuffled(Path(self.events.name), since * 1000)
+
+    def close(self) -> None:
+        self.spark.stop()
+        if self.events is not None:
+            self.events.cleanup()
+
+
+class SparkBatch(OnSpark):
+    """Spark over all files at once, into Parquet."""
 
     def run(self, query: Query, data: Path, work: Path) -> Finished:
         site, _ = settings(data)
@@ -106,15 +138,9 @@ class SparkBatch:
         pw.sql(query.text, params=query.params(site), **frames).write.parquet(str(out))
         return Finished(lambda: pq.read_table(out))
 
-    def close(self) -> None:
-        self.spark.stop()
 
-
-class SparkStreaming:
+class SparkStreaming(OnSpark):
     """Spark over the files in micro-batches (available-now), with a checkpoint, into Parquet."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
 
     def run(self, query: Query, data: Path, work: Path) -> Finished:
         from spark_streaming import run
@@ -135,9 +161,6 @@ class SparkStreaming:
         about = F.replace(F.col(PUNCTUATION), F.lit('"ts"'), F.lit(f'"{query.clock(name)}"'))
         return pw.punctuated(rows.withColumn(PUNCTUATION, about), PUNCTUATION)
 
-    def close(self) -> None:
-        self.spark.stop()
-
 
 def engine(name: str, cores: int) -> Engine:
     """An engine by name, started."""
@@ -145,12 +168,13 @@ def engine(name: str, cores: int) -> Engine:
         return Embedded()
     if name == "duckdb":
         return DuckDB(cores)
-    kinds: dict[str, Callable[[SparkSession], Engine]] = {"spark-batch": SparkBatch, "spark-streaming": SparkStreaming}
+    kinds: dict[str, type[SparkBatch | SparkStreaming]] = {"spark-batch": SparkBatch, "spark-streaming": SparkStreaming}
     if name not in kinds:
         raise ValueError(f"no engine {name!r}; there are embedded, duckdb, {', '.join(kinds)}")
     from panewise.engines.spark.session import session
 
-    return kinds[name](session(f"local[{cores}]", f"nexmark on {name}"))
+    events = tempfile.TemporaryDirectory(prefix="nexmark-events-")
+    return kinds[name](session(f"local[{cores}]", f"nexmark on {name}", **logged(Path(events.name))), events)
 
 
 def rows_in(query: Query, data: Path) -> int:

@@ -18,13 +18,20 @@ from typing import Any
 
 from nexmark.generator import STREAMS, Nexmark
 
-CLOSED = """
-  SELECT a.id, a.seller, a.category, a.ts AS opened, a.expires, max(b.price) AS final
+
+def _closed(results: str) -> str:
+    return f"""
+  SELECT a.id, a.seller, a.category, a.ts AS opened, a.expires, {results}
   FROM auctions AS a [RANGE 1 tick, SLIDE 1 tick, WA expires], bids AS b [RANGE :longest, SLIDE 1 tick, WA ts]
   WHERE a.id = b.auction AND b.ts BETWEEN a.ts AND a.expires
   GROUP BY a.id, a.seller, a.category, a.ts, a.expires"""
+
+
+CLOSED = _closed("max(b.price) AS final")
 """Every auction at the instant it closes, with its best bid: the window over ``expires`` holds an auction for that one
 tick, the window of the bids reaches back to the opening of the longest."""
+WON = _closed("max(b.price) AS price, min_by(b.bidder, -b.price, b.ts) AS bidder, min_by(b.ts, -b.price, b.ts) AS ts")
+"""The same with the bid itself, of equal ones the earliest."""
 
 CLOSED_IN_DUCKDB = """
 closed AS (
@@ -165,18 +172,15 @@ WHERE EXISTS (FROM auctions AS a WHERE a.seller = p.id AND a.ts // 10000000 = p.
 Q9 = Query(
     "q9", "winning bids: the best bid of every auction when it closes",
     f"""
-SELECT Istream(c.id, c.seller, c.category, c.opened, c.expires, b.bidder, b.price, b.ts)
-FROM ({CLOSED}) AS c, bids AS b [RANGE :longest]
-WHERE b.auction = c.id AND b.price = c.final AND b.ts >= c.opened AND NOT EXISTS (
-  SELECT * FROM bids AS e [RANGE :longest]
-  WHERE e.auction = b.auction AND e.price = b.price AND e.ts >= c.opened AND e.ts < b.ts)""",
+SELECT Istream(id, seller, category, opened, expires, bidder, price, ts)
+FROM ({WON}) AS won""",
     """
 SELECT a.id, a.seller, a.category, a.ts AS opened, a.expires, b.bidder, b.price, b.ts, a.expires AS valid_from
 FROM auctions AS a JOIN bids AS b ON a.id = b.auction AND b.ts BETWEEN a.ts AND a.expires
-QUALIFY rank() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.ts) = 1""",
+QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.ts, b.bidder) = 1""",
     "The winner is told once, when the auction closes; Flink's SQL, by ROW_NUMBER, tells every bid that is best for a "
-    "while and takes it back. There is no ROW_NUMBER and no max_by in the language: the best price is found first, "
-    "then the bid that made it, of equal ones the earliest.",
+    "while and takes it back. min_by(b.bidder, -b.price, b.ts) is the bidder of the highest price, of equal ones the "
+    "earliest.",
     {"auctions": "expires"})
 
 Q11 = Query(

@@ -92,16 +92,16 @@ def _done(job: Job, started: Engine) -> dict[str, Any]:
 
 def _measured(started: Engine, query: Query, data: Path, work: Path, out: str) -> dict[str, Any]:
     (work / "timed").mkdir()
-    clock, busy = time.perf_counter(), _cpu()
+    since, clock, busy = time.time(), time.perf_counter(), _cpu()
     done = started.run(query, data, work / "timed")
-    seconds, busy = time.perf_counter() - clock, _cpu() - busy
+    seconds, busy = time.perf_counter() - clock - done.aside, _cpu() - busy - done.aside
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     results = done.results()
     if out:
         pq.write_table(results, out)
     return {"seconds": seconds, "cpu_seconds": busy, "rows_in": rows_in(query, data), "rows_out": results.num_rows,
             "results": results.num_rows, "state_rows": done.state_rows, "state_bytes": done.state_bytes,
-            "own_peak_mb": peak}
+            "shuffle_bytes": started.shuffled(since), "own_peak_mb": peak}
 
 
 def _warm_up(started: Engine, query: Query, work: Path) -> None:

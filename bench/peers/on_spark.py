@@ -8,8 +8,8 @@ a few rows before the clock starts, because a JVM is slow until it has compiled 
 from __future__ import annotations
 
 import atexit
-import json
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,9 +27,10 @@ from standalone import SETTINGS, cluster
 
 from panewise.engines.spark.session import session
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from spark_tasks import LOG_SECONDS, logged, shuffled
+
 DDL = "ts timestamp, item bigint, price double"
-LOG_SECONDS = 0.5
-"""In which events that are over reach Spark's log."""
 SENTINELS = 8
 """A micro-batch with no more rows only ends the stream."""
 FILES = 2
@@ -63,8 +64,7 @@ class Runner:
     def session(self, job: Job) -> SparkSession:
         """Local, or on a cluster of this machine that lives as long as this process."""
         (self.work / "events").mkdir()
-        settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (self.work / "events").as_uri(),
-                    "spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
+        settings = logged(self.work / "events")
         master = job.options.get("master") or f"local[{job.cores}]"
         if master == "standalone":
             master = self.running.enter_context(cluster(self.work))
@@ -123,16 +123,3 @@ def _note_progress(steps: list[dict[str, Any]], checkpoint: Path) -> None:
          state_bytes=max((one["memoryUsedBytes"] for one in operators), default=0),
          checkpoint_bytes=sum(file.stat().st_size for file in checkpoint.rglob("*") if file.is_file()),
          latency_ms=median, latency_p99_ms=p99)
-
-
-def shuffled(events: Path, since: float) -> int:
-    """Bytes that tasks launched after a moment wrote to be shuffled, from a session's event log."""
-    total = 0
-    for log in events.iterdir():
-        for line in log.open():
-            if '"SparkListenerTaskEnd"' in line and line.endswith("\n"):
-                event = json.loads(line)
-                if event["Task Info"]["Launch Time"] >= since:
-                    total += event.get("Task Metrics", {}).get("Shuffle Write Metrics", {}).get(
-                        "Shuffle Bytes Written", 0)
-    return total

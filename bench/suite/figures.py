@@ -44,7 +44,11 @@ class Outcome:
 
     def values(self, figure: str) -> list[float]:
         """A figure in every round that has it."""
-        return [line[figure] for line in self.rounds.values() if line.get(figure) is not None]
+        return list(self.figures(figure).values())
+
+    def figures(self, name: str) -> dict[int, float]:
+        """A figure by round, where a round has it."""
+        return {number: line[name] for number, line in self.rounds.items() if line.get(name) is not None}
 
     def middle(self, figure: str) -> float | None:
         """The median of the rounds."""
@@ -93,10 +97,14 @@ def ours_beside(contender: str) -> tuple[str, ...]:
     return (f"panewise_spark/{mode}",) if folder == "spark" else ("panewise", "embedded")
 
 
-def times_as_fast(ours: Outcome | None, other: Outcome) -> float | None:
-    """How many times our throughput is another's: the median of the ratios of rounds that both have."""
+def times_as_fast(ours: Outcome | None, other: Outcome, measure: str = "rate") -> float | None:
+    """How many times our throughput is another's: the median of the ratios of rounds that both have.
+
+    With a figure that is better the smaller it is, as a latency, how many times ours another's is.
+    """
     if ours is None:
         return None
-    mine, theirs = ours.rates(), other.rates()
-    ratios = [mine[number] / theirs[number] for number in mine.keys() & theirs.keys()]
+    mine, theirs = (ours.rates(), other.rates()) if measure == "rate" else (other.figures(measure),
+                                                                            ours.figures(measure))
+    ratios = [mine[number] / theirs[number] for number in mine.keys() & theirs.keys() if theirs[number]]
     return median(ratios) if ratios else None

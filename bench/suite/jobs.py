@@ -57,6 +57,8 @@ class Job:
     """What the report says about it."""
     missing: str = ""
     """Why it cannot be run yet."""
+    measure: str = "rate"
+    """What its picture shows: ``rate``, or the name of a figure."""
     family: str = "peers"
     """``peers``, or ``nexmark`` for the package of that name."""
 

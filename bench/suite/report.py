@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
             "whose results differ, that fail or take too long are listed with the reason. Then contenders take turns, "
             "and figures are medians of the rounds; the spread is the largest minus the smallest as a share of the "
             "median. 'panewise ×' is how many times the throughput of panewise is that of the contender, formed within "
-            "rounds, so below 1 the contender is faster. A slow contender gets the first rows only, and panewise is "
+            "rounds, so below 1 the contender is faster; where rows come at a given rate it is how many times as long "
+            "a result of the contender takes. A slow contender gets the first rows only, and panewise is "
             "run on as few beside it; where that was not done the ratio is in brackets, because the first rows have "
             "more results than later ones. CPU is processor time of the whole process tree per row, memory its peak, "
             "with what processes share counted for each, and for contenders that stay between jobs what earlier ones "
@@ -54,12 +56,14 @@ def _opening(lines: Sequence[dict[str, Any]]) -> list[Block]:
         return [Text(text), Text("Nothing was measured.")]
     machines = {json.dumps({k: v for k, v in line["machine"].items() if k != "load"}, sort_keys=True): line["machine"]
                 for line in lines}
-    said = [f"{one['processor']}, {one['cores']} cores, {one['system']}, Python {one['python']}, "
+    said = [f"{one['processor']}, {one['cores']} cores, {one.get('memory_gb', '?')} GB, {one['system']}, "
+            f"Python {one['python']}, Java {one.get('java', '?')}, "
             f"commit {one['commit']}, {', '.join(map(' '.join, one['versions'].items()))}" for one in machines.values()]
     busy = max(line["machine"]["load"] or 0 for line in lines)
     if busy >= lines[0]["machine"]["cores"] / 2:
-        said.append(f"the machine was busy at the start (load {busy}): read CPU times and ratios, not rows/s")
-    runs = dict.fromkeys(line["run"] for line in lines if "run" in line)
+        said.append(f"the machine was busy at the start of a command below (load {busy}), with what was measured "
+                    "before it or with others: read CPU times and ratios, not rows/s")
+    runs = dict.fromkeys(re.sub(r" --(results|report) \S+", "", line["run"]) for line in lines if "run" in line)
     return [Text(text), Bullets([*said, *(f"measured by {run}" for run in runs)])]
 
 
@@ -70,7 +74,7 @@ def _faster(jobs: Sequence[Job], found: dict[str, list[tuple[object, list[Outcom
     for job in jobs:
         for label, present in found[job.name]:
             for other in present:
-                times = times_as_fast(counterpart(other, present), other)
+                times = times_as_fast(counterpart(other, present), other, job.measure)
                 if times is not None and times < 1:
                     items.append(f"{job.name}, {job.axis} {label}: {other.title} is {1 / times:.2f} times as fast")
                     who.append((job.name, other.contender))
@@ -90,13 +94,13 @@ def _section(job: Job, found: list[tuple[object, list[Outcome]]], skipped: bool)
     shown = [name for name, (figure, _) in CELLS.items()
              if any(one.middle(figure) is not None for _, present in found for one in present)]
     head = [job.axis, "contender", "rows", "rows/s", "spread", "CPU µs/row", "peak MB", *shown, "panewise ×", "results"]
-    rows = [_row(label, one, present, shown) for label, present in found for one in present]
+    rows = [_row(label, one, present, shown, job.measure) for label, present in found for one in present]
     blocks.append(Table(head, rows))
     drawn = picture(job, found)
     return [*blocks, drawn] if drawn else blocks
 
 
-def _row(label: object, one: Outcome, present: Sequence[Outcome], shown: Sequence[str]) -> list[object]:
+def _row(label: object, one: Outcome, present: Sequence[Outcome], shown: Sequence[str], measure: str) -> list[object]:
     name = f"{label:,}" if isinstance(label, int) else label
     rows = f"{one.first['rows']:,}"
     if not one.rounds:
@@ -104,7 +108,7 @@ def _row(label: object, one: Outcome, present: Sequence[Outcome], shown: Sequenc
     extra = [(value is not None and form(value)) or "" for figure, form in map(CELLS.__getitem__, shown)
              for value in [one.middle(figure)]]
     beside = counterpart(one, present)
-    times = times_as_fast(beside, one)
+    times = times_as_fast(beside, one, measure)
     ratio = "" if times is None else f"{times:,.2f}" if times < 10 else f"{times:,.0f}"
     if beside is not None and beside.first["rows"] != one.first["rows"] and ratio:
         ratio = f"({ratio})"

@@ -142,6 +142,18 @@ def define_centre(rows: Rows) -> Any:
     return None if mass == 0 else float(sum(m * x for m, x in pairs) / mass)
 
 
+def define_chosen(sign: int) -> Callable[[Rows], Any]:
+    """x of the row that is extreme by the columns behind it, the smallest x of equal ones, null last."""
+
+    def define(rows: Rows) -> Any:
+        found = [row for row in rows if None not in row[1:]]
+        extreme = (max if sign > 0 else min)((tuple(map(order, row[1:])) for row in found), default=None)
+        values = [row[0] for row in found if tuple(map(order, row[1:])) == extreme]
+        return min((alike(v) for v in values if v is not None), key=order, default=None)
+
+    return define
+
+
 def define_percentile(fraction: float) -> Callable[[Rows], Any]:
     def define(rows: Rows) -> Any:
         values = [float(v) for v in sorted(present(rows), key=order)]
@@ -162,6 +174,24 @@ def ranking(rows: Rows) -> list[dict[str, Any]]:
 
 def define_heavy(rows: Rows) -> Any:
     return [e for e in ranking(rows) if 10 * e["count"] >= 3 * len(present(rows))]
+
+
+def define_frequent(k: int, pane: int, origin: int) -> Callable[[Rows], Any]:
+    """The k most frequent of every pane, together; only what exceeds the sum of the last counts of full lists."""
+    def define(rows: Rows) -> Any:
+        panes: dict[int, Rows] = {}
+        for item, at in rows:
+            if item is not None and at is not None:
+                panes.setdefault((at - origin) // pane, []).append((item,))
+        lists = [ranking(inside)[:k] for inside in panes.values()]
+        hidden = sum(entries[-1]["count"] for entries in lists if len(entries) == k)
+        summed = Counter[Any]()
+        for entries in lists:
+            summed.update({e["item"]: e["count"] for e in entries})
+        return [{"item": v, "count": summed[v]} for v in sorted(summed, key=lambda v: (-summed[v], order(v)))
+                if summed[v] > hidden]
+
+    return define
 
 
 def define_discrete(fraction: Fraction) -> Callable[[Rows], Any]:
@@ -190,6 +220,11 @@ def _cases() -> list[Case]:
         Case("avg_distinct", resolve("avg", distinct=True), ("int8",),
              lambda rows: define_avg([(v,) for v in set(present(rows))])),
     ]
+    for kind in VALUES:
+        cases += [
+            Case("max_by", resolve("max_by"), ("int8", kind), define_chosen(1)),
+            Case("min_by", resolve("arg_min"), (kind, "boolean", kind), define_chosen(-1)),
+        ]
     for kind in NUMBERS:
         cases += [
             Case("sum", resolve("sum"), (kind,), define_sum),
@@ -213,6 +248,7 @@ def _cases() -> list[Case]:
             Case("mode", resolve("mode"), (kind,), lambda rows: next((e["item"] for e in ranking(rows)), None)),
             Case("top_k", resolve("top_k", (2,)), (kind,), lambda rows: ranking(rows)[:2]),
             Case("heavy_hitters", resolve("heavy_hitters", (0.3,)), (kind,), define_heavy),
+            Case("frequent_items", resolve("frequent_items", (2, 100, 7)), (kind, "int8"), define_frequent(2, 100, 7)),
         ]
     for kind in ("int8", "float32", "special", "decimal", "date", "timestamp", "millis"):
         cases.append(Case("approx_percentile", resolve("approx_percentile", (0.25,)), (kind,),

@@ -49,6 +49,20 @@ def test_centre_of_mass_is_algebraic() -> None:
     assert resolve("centre_of_mass").arity == 2
 
 
+def test_a_value_by_another_is_distributive() -> None:
+    assert resolve("max_by").agg_class is resolve("min_by").agg_class is D
+    assert resolve("max_by").duplicate_insensitive
+    assert resolve("max_by").variadic
+
+
+def test_frequent_items_counts_panes_and_gets_smaller_when_they_are_complete() -> None:
+    found = resolve("frequent_items", (3,))
+    assert found.agg_class is H
+    assert found.arity == 2
+    assert found.of_panes
+    assert found.settles
+
+
 def test_only_first_and_last_need_the_arrival_position() -> None:
     assert [n for n in TABLE if resolve(n, CONSTANTS.get(n, ())).needs_order] == ["first", "last"]
 

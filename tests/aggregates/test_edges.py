@@ -203,7 +203,7 @@ def test_types_without_a_meaning_are_refused_by_name(name: str, data_type: pa.Da
 def test_a_wrong_number_of_arguments_is_refused(name: str) -> None:
     fractions = {"percentile", "quantile", "heavy_hitters", "approx_heavy_hitters", "percentile_approx",
                  "approx_percentile", "approx_quantile"}
-    constants = (0.5,) if name in fractions else (5,) if name.startswith("top") else ()
+    constants = (0.5,) if name in fractions else (5,) if name.startswith(("top", "frequent")) else ()
     aggregate = resolve(name, constants)
     too_many = [pa.int64()] * (aggregate.arity + 1)
     if not aggregate.variadic:

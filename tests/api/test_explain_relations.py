@@ -17,9 +17,9 @@ MANY = {"S1.rows_per_second": 100, "S2.rows_per_second": 100, "S1.a": 50, "S2.a"
 
 def test_without_statistics_every_edge_says_how_it_is_kept_and_no_plan_is_compared():
     text = pw.explain(QUERY)
-    assert "kept as   queue (rows leave in the order they came)" in text
-    assert "kept as   calendar queue, days by expiry (rows leave at known moments in any order)" in text
-    assert "result    calendar queue, days by arrival, negatives: early ones" in text
+    assert "kept as   chains by key (rows leave in the order they came)" in text
+    assert "kept as   counts by key, queue (rows leave in the order they came)" in text
+    assert "result    calendar queue, negatives: early ones" in text
     assert "plans:" not in text
 
 
@@ -36,7 +36,7 @@ def test_with_statistics_candidates_are_listed_with_label_and_cost_and_the_winne
 def test_the_picture_shows_the_plan_that_won_and_what_it_keeps():
     written, chosen = pw.explain(QUERY, format="svg"), pw.explain(QUERY, format="svg", stats=MANY)
     for picture in (written, chosen):
-        assert "kept as: queue" in picture
+        assert "kept as: chains by key" in picture
         assert "rows leave in the order" not in picture  # reasons are in the text
     assert written.index("AntiJoin") < written.index(">Join<")
     assert chosen.index(">Join<") < chosen.index("AntiJoin")
@@ -50,7 +50,7 @@ def test_the_command_line_takes_statistics_by_input(capsys: pytest.CaptureFixtur
 
 def test_the_style_is_an_option_and_windows_by_rows_have_no_direct_one(capsys: pytest.CaptureFixture[str]):
     assert main(["explain", QUERY, "--style", "negative"]) == 0
-    assert "hash by row identity, negatives: all (style: every expiry is sent)" in capsys.readouterr().out
+    assert "counts by key, rows by number, negatives: all (style: every expiry is sent)" in capsys.readouterr().out
     assert main(["explain", QUERY.replace("RANGE 1 min", "ROWS 10"), "--style", "direct"]) != 0
     assert "use the style 'upa' or 'negative'" in " ".join(capsys.readouterr().err.split())
 

@@ -108,14 +108,14 @@ def scaled(place: str, rows: int, cpu: float, seconds: float, shuffle: int) -> l
                       "shuffle_bytes": shuffle, "state_bytes": 2e6} for number, more in noise)]
 
 
-def test_a_cluster_is_computed_from_the_slope_of_cost_over_rows() -> None:
+def test_a_cluster_is_computed_from_the_cost_of_a_row_among_the_most() -> None:
     from suite import sizing
 
-    lines = [*scaled("local[1]", 1_000_000, 6.0, 5.0, 1_000), *scaled("local[1]", 3_000_000, 10.0, 9.0, 3_000),
-             *scaled("local[2]", 1_000_000, 6.5, 4.0, 1_000), *scaled("local[2]", 3_000_000, 10.9, 6.0, 3_000)]
+    lines = [*scaled("local[1]", 1_000_000, 6.0, 5.0, 1_000), *scaled("local[1]", 5_000_000, 10.0, 10.0, 5_000),
+             *scaled("local[2]", 1_000_000, 6.5, 4.0, 1_000), *scaled("local[2]", 5_000_000, 10.9, 5.0, 5_000)]
     alone, both = sizing.costs(lines)
-    assert alone.cpu_per_row == pytest.approx(2.0)  # 4 s more for 2 million rows more
-    assert alone.fixed_cpu == pytest.approx(4.0)
+    assert alone.cpu_per_row == pytest.approx(2.0)  # 10 s for 5 million rows
+    assert alone.fewer == pytest.approx(6.0)
     assert alone.rows_per_second == pytest.approx(500_000)
     assert alone.shuffle_per_row == pytest.approx(0.001)
     assert both.rows_per_second == pytest.approx(1_000_000)

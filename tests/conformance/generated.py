@@ -20,7 +20,7 @@ AGGREGATES = (
     "count(*)", "count(v)", "sum(v)", "min(v)", "max(v)", "avg(v)", "sum(x)", "min(x)", "max(x)", "min(k)",
     "variance(v)", "stddev_pop(x)", "first(v)", "last(x)", "count(DISTINCT v)", "median(v)", "quantile(x, 0.25)",
     "mode(v)", "top_k(v, 2)", "heavy_hitters(v, 0.3)", "centre_of_mass(v, x)", "max(v) - min(v)",
-    "approx_count_distinct(v)",
+    "approx_count_distinct(v)", "max_by(k, v)", "min_by(v, k, x)",
 )
 NATIVE = ("count(*)", "count(v)", "sum(v)", "min(v)", "max(v)", "avg(v)", "sum(x)", "min(x)", "max(x)")
 """What Spark merges itself."""

@@ -68,8 +68,11 @@ def join(random: Random, left: Node, right: Node, names: tuple[str, str],
     times, condition = (f"{names[0]}.ts", f"{names[1]}.ts"), predicate(random, *names)
     if random.random() < 0.35:
         return TumblingJoin(left, right, *times, random.randint(1, 9), condition, kind=kind)
-    return BandJoin(left, right, *times, random.randint(0, 6), random.randint(0, 6), condition,
-                    random.choice(("both", "left", "right", "strict")), kind=kind)
+    reach, back = random.randint(0, 6), random.randint(0, 6)
+    if random.random() < 0.4:  # partners wholly after, or wholly before
+        reach, back = random.choice(((reach + back, -back), (-reach, reach + back)))
+    return BandJoin(left, right, *times, reach, back, condition, random.choice(("both", "left", "right", "strict")),
+                    kind=kind)
 
 
 def joined(random: Random, kind: JoinKind = JoinKind.INNER) -> Node:

@@ -15,8 +15,9 @@ from panewise.plan.nodes import Node, Source, WindowAggregate
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
+from sql.rows import arrivals
 from sql.sql_cases import catalog, options
-from sql.test_queries_run import CASES, arrivals
+from sql.test_queries_run import CASES
 
 
 def plan_of(case: dict[str, Any]) -> Node:
@@ -30,7 +31,7 @@ def disordered(plan: Node, rows: int) -> Timeline:
     """Rows of all streams, out of order, with promises about the windowing attribute that are kept."""
     sources = {n.name: n.schema for n in plan.walk() if isinstance(n, Source)}
     attribute = next(n.window.attribute for n in plan.walk() if isinstance(n, WindowAggregate))
-    timeline = arrivals(sources, rows)
+    timeline = arrivals(plan, rows)
     Random(rows).shuffle(timeline)
     made: Timeline = []
     for place, arrival in enumerate(timeline):

@@ -20,8 +20,9 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
 from panewise.queries.joined import PairRelationQuery
 from panewise.sql import parse
+from sql.rows import arrivals
 from sql.sql_cases import catalog, options
-from sql.test_queries_run import CASES, arrivals
+from sql.test_queries_run import CASES
 
 
 def relation(random: Random) -> Node:
@@ -68,7 +69,7 @@ def test_q7_1_counts_connections_by_both_times_when_their_instant_is_complete() 
     case = next(c for c in CASES if c["id"] == "li08-Q7-1")
     plan = parse(case["text"], catalog(), **options(case))
     query = open_plan(plan)
-    row = arrivals({"S0": next(n.schema for n in plan.walk() if getattr(n, "name", "") == "S0")}, 1)[0].item
+    row = next(a.item for a in arrivals(plan, 1) if a.stream == "S0")
     there = {**row, "srcIP": "x", "destIP": "y", "srcPort": 1, "destPort": 2}  # type: ignore[dict-item]
     back = {**there, "srcIP": "y", "destIP": "x", "srcPort": 2, "destPort": 1}
     start = 1_767_225_600_000_000

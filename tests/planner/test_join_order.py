@@ -7,7 +7,7 @@ from random import Random
 from statistics import mean, median
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.planner.join_order import (
@@ -93,17 +93,27 @@ def test_equal_values_are_joined_by_size_and_by_bucket():
     assert greedy_order([Stream(3, 10, 7, 10), Stream(1, 10, 7), Stream(2, 10, 7)]) == (0, 1, 2)
 
 
-def test_property_18_the_heuristic_is_below_the_mean_of_all_orders():
-    random, ratios, below = Random(18), [], 0
-    for _ in range(400):
+def statistics_of(seed: int, cases: int) -> tuple[float, float, float]:
+    """The share of cases at or below the mean of all orders; median and 95th percentile of the ratio to the best."""
+    random, ratios, below = Random(seed), [], 0
+    for _ in range(cases):
         streams = table(*((random.choice([1, 1, 2, 3, 5, 10, 20]), random.choice([50, 100, 200]),
                            random.randint(3, 500)) for _ in range(4)))
         costs, found = every(streams), order_cost(streams, best_order(streams))
         below += found <= mean(costs)
         ratios.append(found / min(costs))
-    assert below >= 0.98 * len(ratios)
-    assert median(ratios) < 1.02
-    assert sorted(ratios)[int(0.95 * len(ratios))] < 1.6
+    return below / cases, median(ratios), sorted(ratios)[int(0.95 * cases)]
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 2**32))
+@example(408)  # of 300 cases the median was 1.0207: so few say nothing about the median
+def test_property_18_the_heuristic_is_statistically_below_the_mean_of_all_orders(seed: int):
+    """Bounds are six standard errors of 3,000 cases away from what a sample shows: 99.4 %, 1.0 and 1.50."""
+    below, middle, nearly_all = statistics_of(seed, 3000)
+    assert below >= 0.985
+    assert middle <= 1.02
+    assert nearly_all < 1.6
 
 
 streams = st.lists(st.builds(Stream, st.integers(1, 20), st.integers(1, 200), st.integers(1, 500)), min_size=1,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
@@ -107,15 +108,22 @@ def test_every_problem_is_reported_with_its_node() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(plans(3))
-def test_property_19_a_table_meets_a_plan_exactly_if_nothing_is_taken_back(plan: n.Node) -> None:
+@given(plans(4), st.sampled_from([SourceKind.NRR, SourceKind.RELATION]))
+def test_property_19_a_table_meets_a_plan_exactly_if_nothing_is_taken_back(plan: n.Node, kind: SourceKind) -> None:
     strict = label(plan).output.downgrade().pattern is UpdatePattern.STR
     assert not list(problems(plan))
-    assert bool(list(problems(n.TableJoin(plan, table())))) is strict
+    assert bool(list(problems(n.TableJoin(plan, table(kind=kind))))) is strict
 
 
-@settings(max_examples=15, deadline=None)
-@given(plans(3))
+@settings(max_examples=20, deadline=None)
+@given(plans(4), st.sampled_from([Kind.WSTREAM, Kind.DSTREAM]))
+def test_property_19_no_plan_has_a_wstream_or_dstream_with_restore(plan: n.Node, kind: Kind) -> None:
+    found = [problem.message for problem in problems(n.RelationToStream(plan, kind, restore=True))]
+    assert any(f"{kind.value}-restore is not defined" in text for text in found)
+
+
+@settings(max_examples=20, deadline=None)
+@given(plans(4))
 def test_property_19_a_plan_with_an_internal_window_may_not_have_distinct_or_negation_above_it(plan: n.Node) -> None:
     inside = with_internal_windows(plan)
     needs_expiry = any(isinstance(node, n.Distinct | n.BagDifference | n.AntiJoin) for node in plan.walk())

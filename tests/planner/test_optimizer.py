@@ -162,7 +162,7 @@ def test_explain_lists_candidates_with_label_and_cost_and_says_why_one_won():
 def test_explain_shows_what_is_kept_on_every_edge_and_why():
     found = figure_5(FEW_PAIRS)
     text = explain(found.chosen.plan, notes=state_notes(found.chosen))
-    assert "kept as   queue (rows leave in the order they came)" in text
-    assert "kept as   calendar queue, days by expiry (rows leave at known moments in any order)" in text
+    assert "kept as   chains by key (rows leave in the order they came)" in text
+    assert "kept as   chains by key (rows leave at known moments in any order)" in text
     assert "result    " in text
     assert "cost      " in text

@@ -83,7 +83,7 @@ def test_other_state_for_the_same_plan_is_a_proposal_as_well():
     assert proposal is not None
     assert proposal.plan == plan
     assert proposal.structures
-    assert "hash by row identity" in proposal.reason
+    assert "rows by number" in proposal.reason
 
 
 def test_a_collector_finds_rates_values_and_shares():

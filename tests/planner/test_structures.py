@@ -53,13 +53,6 @@ def test_a_join_of_time_windows_keeps_queues_and_its_result_in_a_calendar():
     assert kept(JOIN) == {(): CALENDAR, (0,): FIFO, (1,): FIFO}
 
 
-def test_days_of_a_calendar_are_sorted_only_for_who_expires_eagerly():
-    grouped = chosen(counted(JOIN, "l.a"))
-    assert grouped.edge((0,)).slots == "sorted"  # type: ignore[union-attr]
-    third = n.Join(JOIN, n.Qualify(window(MINUTE, "T"), "t"), Scalar.parse("`l.a` = `t.a`"))
-    assert chosen(third).edge((0,)).slots == "arrival"  # type: ignore[union-attr]
-
-
 def test_an_aggregate_is_kept_by_group_and_sends_no_negatives():
     found = chosen(counted(window(MINUTE), "a"))
     assert found.edge(()).structure is Structure.GROUPS  # type: ignore[union-attr]
@@ -84,7 +77,7 @@ def test_rows_that_leave_by_arrivals_have_a_queue_and_their_pairs_a_catalogue():
     (n.Distinct(window(CountWindow(5))), Algorithm.COUNTERS),
     (n.Distinct(window(BandWindow.since(3))), Algorithm.FIRST_ROW),
     (n.Distinct(window(MINUTE), "recent"), Algorithm.NEWEST_ROW),
-    (n.Distinct(window(TumblingWindow(60)), "recent"), Algorithm.DELTA_STAR),
+    (n.Distinct(window(TumblingWindow(60)), "recent"), Algorithm.NEWEST_ROW),
 ], ids=["window", "join", "negation", "count", "landmark", "newest row", "newest row, not up to now"])
 def test_duplicate_elimination_runs_by_what_its_input_promises(node: n.Distinct, algorithm: Algorithm):
     assert chosen(node).operator(()).algorithm is algorithm  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Where each numbered property of window queries (Li) is tested."""
+"""Where each numbered property of window queries (Li) and of continuous queries (Golab) is tested."""
 
 from __future__ import annotations
 
@@ -54,11 +54,55 @@ PROPERTIES = {
             ("properties/test_window_properties.py", "test_p18_windows_put_together_from_panes_keep_their_ids")],
 }
 
+RANDOM_PLANS, RELATIONS = "relations/test_random_plans.py", "relations/test_golab_properties.py"
+REFRESHES, LEGALITY = "relations/test_golab_refreshes.py", "planner/test_legality.py"
+
+GOLAB = {
+    1: [(RANDOM_PLANS, "test_every_plan_equals_its_definition_at_every_instant"),
+        (RANDOM_PLANS, "test_every_plan_as_a_stream"),
+        (RELATIONS, "test_property_1_a_table_beside_any_plan_is_met_as_defined"),
+        ("spark/test_query_shards.py", "test_random_plans_give_the_oracles_answer_in_any_number_of_shards")],
+    2: [(RANDOM_PLANS, "test_all_styles_agree")],
+    3: [(RANDOM_PLANS, "test_results_leave_as_their_label_says_and_only_strict_edges_send_ends"),
+        ("planner/test_soundness.py", "test_operators_over_operators")],
+    4: [(RANDOM_PLANS, "test_equivalent_plans_put_out_the_same"),
+        ("planner/test_rewrites.py", "test_every_step_from_a_random_plan_is_the_same_relation_at_every_instant"),
+        ("planner/test_rewrites.py", "test_so_is_every_plan_of_the_closure")],
+    5: [(RELATIONS, "test_property_5_delta_star_keeps_at_most_twice_its_output_at_any_time")],
+    6: [(RELATIONS, "test_property_6_a_queue_gives_out_every_row_at_its_time_and_none_before")],
+    7: [(REFRESHES, "test_property_7_restore_puts_out_what_continuous_evaluation_does_and_no_restore_what_a_refresh_"
+                    "sees"),
+        (REFRESHES, "test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refresh"),
+        (REFRESHES, "test_property_7_where_results_leave_in_order_no_restore_loses_nothing")],
+    8: [(REFRESHES, "test_property_8_no_restore_loses_about_the_slide_over_twice_the_range")],
+    9: [("kernels/test_multiway_joins.py",
+         "test_property_9_every_way_gives_the_same_results_and_no_restore_those_that_still_hold")],
+    10: [(RELATIONS, "test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out")],
+    11: [(RELATIONS, "test_property_11_an_output_window_shows_at_least_what_is_there_and_just_that_where_lives_are_"
+                     "equal")],
+    12: [(RELATIONS, "test_property_12_an_update_of_an_nrr_never_changes_past_results")],
+    18: [("planner/test_join_order.py",
+          "test_property_18_the_heuristic_is_statistically_below_the_mean_of_all_orders")],
+    19: [(LEGALITY, "test_property_19_a_table_meets_a_plan_exactly_if_nothing_is_taken_back"),
+         (LEGALITY, "test_property_19_no_plan_has_a_wstream_or_dstream_with_restore"),
+         (LEGALITY, "test_property_19_a_plan_with_an_internal_window_may_not_have_distinct_or_negation_above_it")],
+    20: [(RELATIONS, "test_property_20_first_in_first_out")],
+}
+"""Properties 13 to 17 are about frequent items, synopses, storage, concurrency and schedules, not about plans."""
+
 
 @cache
 def functions_of(file: str) -> frozenset[str]:
     tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+@cache
+def random_tests_of(file: str) -> frozenset[str]:
+    """The tests of a file whose arguments Hypothesis draws."""
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+                     if any(isinstance(d, ast.Call) and ast.unparse(d.func) == "given" for d in node.decorator_list))
 
 
 def test_every_property_is_tested() -> None:
@@ -70,3 +114,16 @@ def test_the_tests_of_a_property_exist(name: str) -> None:
     assert PROPERTIES[name]
     for file, function in PROPERTIES[name]:
         assert function in functions_of(file)
+
+
+@pytest.mark.parametrize("number", GOLAB)
+def test_a_property_of_continuous_queries_is_tested_with_random_plans_or_data(number: int) -> None:
+    assert sorted(GOLAB) == [*range(1, 13), 18, 19, 20]
+    for file, function in GOLAB[number]:
+        assert function in random_tests_of(file)
+
+
+@pytest.mark.parametrize("name", ["P7", "P12"])
+def test_the_properties_of_joins_are_tested_with_random_data(name: str) -> None:
+    for file, function in PROPERTIES[name]:
+        assert function in random_tests_of(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from unittest import mock
 
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from panewise.api.query import plan_of
 from panewise.plan.nodes import AntiJoin, Node
 from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.physical import Physical
 from panewise.planner.structures import MAY_ANNOUNCE
 from panewise.progress.timeline import Timeline
 from panewise.queries.relations import RelationQuery
@@ -22,18 +22,18 @@ TEXT = """SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM s [RANGE 5] WH
             SELECT * FROM t [RANGE 5] WHERE t.k = s.k)) AS alone GROUP BY k"""
 
 
-def everywhere(query: RelationQuery, known: object) -> Set[Node]:
+def everywhere(query: RelationQuery, known: object) -> Physical:
     """As if all rows of every strict operator left early."""
     del known
-    return {node for node in query.running.walk()
-            if isinstance(node, MAY_ANNOUNCE) and label(node).output.pattern is UpdatePattern.STR}
+    return Physical(frozenset(node for node in query.running.walk()
+                              if isinstance(node, MAY_ANNOUNCE) and label(node).output.pattern is UpdatePattern.STR))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=18, times=12), PLACES, PLACES)
 def test_whoever_is_told_of_every_end_gives_the_oracles_answer(plan: Node, items: Timeline, cuts: frozenset[int],
                                                               saves: frozenset[int]) -> None:
-    with mock.patch.object(RelationQuery, "_announced", everywhere):
+    with mock.patch.object(RelationQuery, "_physical", everywhere):
         assert_like_the_oracle(plan, items, cuts, saves)
 
 

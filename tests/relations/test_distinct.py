@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
+from panewise.core.schema import Catalog, SourceSchema
 from panewise.plan.nodes import Distinct, Join, Qualify, Union, Window
+from panewise.planner.legality import check_legal
 from panewise.progress.timeline import Timeline
+from panewise.progress.timeline import timeline as timeline_of
+from panewise.sql import parse
 from relations.plans import PLACES, TIME_WINDOWS, columns, timelines, windows
 from relations.running import assert_like_the_oracle, run_relation
 
@@ -43,3 +50,42 @@ def test_a_join_above_distinct_of_a_union(left: Window, right: Window, policy: s
 def test_delta_star_keeps_at_most_two_rows_per_value(window: Window, timeline: Timeline) -> None:
     _, query = run_relation(Distinct(columns(window, "k")), timeline)
     assert query.status()["operators"][-1]["rows"] <= 2 * 3
+
+
+@settings(max_examples=20, deadline=None)
+@given(windows("s", TIME_WINDOWS), timelines(("s",), rows=18), PLACES)
+def test_duplicates_that_replace_each_other_need_one_end_per_value(window: Window, timeline: Timeline,
+                                                                   cuts: frozenset[int]) -> None:
+    _, query = run_relation(Distinct(columns(window, "k"), "recent"), timeline, cuts)
+    assert query.status()["operators"][-1]["rows"] <= 3
+
+
+ROWS = SourceSchema({"ts": pa.int64(), "v": pa.int64()}, time="ts")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=14).map(sorted), PLACES)
+def test_the_order_of_representatives_is_the_oracles(rows: list[tuple[int, int]], cuts: frozenset[int]) -> None:
+    """Of rows that leave together the youngest follows."""
+    plan = parse("SELECT first(v) AS a, last(v) AS z FROM (SELECT DISTINCT v FROM s [RANGE 5]) AS q",
+                 Catalog({"s": ROWS}))
+    assert_like_the_oracle(plan, timeline_of(s=[{"ts": ts, "v": v} for ts, v in rows]), cuts, frozenset())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=14), st.sampled_from(["", "KEEP", "RECENT"]),
+       st.sampled_from(["RANGE 5", "RANGE 6 SLIDE 4", "ROWS 3"]), PLACES, PLACES)
+def test_values_of_an_instant_come_in_the_oracles_order(rows: list[tuple[int, int]], policy: str, bracket: str,
+                                                        cuts: frozenset[int], saves: frozenset[int]) -> None:
+    """A window by rows above counts them one by one."""
+    plan = parse(f"SELECT * FROM (SELECT Istream(DISTINCT {policy} v) FROM s [{bracket}]) AS q [ROWS 2]",
+                 Catalog({"s": ROWS}))
+    arrivals = timeline_of(s=[{"ts": ts, "v": v} for ts, v in sorted(rows, key=lambda row: row[0])])
+    assert_like_the_oracle(plan, arrivals, cuts, saves)
+
+
+@pytest.mark.parametrize("inner", ["DISTINCT RECENT v FROM s [RANGE 5]", "DISTINCT v FROM s [ROWS 5]"])
+def test_first_and_last_of_values_without_a_row_of_their_own_are_refused(inner: str) -> None:
+    plan = parse(f"SELECT last(v) AS z FROM (SELECT {inner}) AS q", Catalog({"s": ROWS}))
+    with pytest.raises(PlanError, match="use min or max"):
+        check_legal(plan)

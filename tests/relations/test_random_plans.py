@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice, pairwise
 from typing import Any
 
 from hypothesis import given, settings
@@ -26,25 +27,27 @@ from panewise.plan.nodes import (
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.rewrites.closure import steps
 from panewise.progress.timeline import Timeline
-from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
+from relations.plans import COUNT_WINDOWS, PLACES, TIME_WINDOWS, Specs, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle, run_relation
 from relations.test_group_aggregates import call
 
 STREAMS = ("s", "t")
 K = NamedScalar.column("k")
+EVERY_WINDOW = TIME_WINDOWS | COUNT_WINDOWS
 
 
 @st.composite
-def relations(draw: st.DrawFn, depth: int, *, over_time: bool = False) -> Node:
-    """A plan with the columns k and v."""
+def relations(draw: st.DrawFn, depth: int, *, kinds: Specs = EVERY_WINDOW, bare: bool = True) -> Node:
+    """A plan with the columns k and v over windows of these kinds, and if wanted over streams without a window."""
     if depth == 0:
         stream = draw(st.sampled_from(STREAMS))
-        if draw(st.integers(0, 5)) == 0:
+        if bare and draw(st.integers(0, 5)) == 0:
             return columns(source(stream), "k", "v")
-        return columns(draw(windows(stream, TIME_WINDOWS) if over_time else windows(stream)), "k", "v")
-    below = relations(depth - 1, over_time=over_time)
-    other = relations(draw(st.integers(0, depth - 1)), over_time=over_time)
+        return columns(draw(windows(stream, kinds)), "k", "v")
+    below = relations(depth - 1, kinds=kinds, bare=bare)
+    other = relations(draw(st.integers(0, depth - 1)), kinds=kinds, bare=bare)
     one = draw(below)
     match draw(st.integers(0, 8)):
         case 0:
@@ -97,7 +100,7 @@ def net(rows: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 3).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, PLACES)
+@given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, PLACES)
 def test_all_styles_agree(plan: Node, timeline: Timeline, cuts: frozenset[int], saves: frozenset[int]) -> None:
     """Property 2 of Golab's list: negative tuples, direct and by update pattern put out the same."""
     expected = net(run_relation(plan, timeline)[0])
@@ -105,11 +108,29 @@ def test_all_styles_agree(plan: Node, timeline: Timeline, cuts: frozenset[int], 
         assert net(run_relation(plan, timeline, cuts, saves, style=style)[0]) == expected
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(2, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES)
+def test_equivalent_plans_put_out_the_same(plan: Node, timeline: Timeline, cuts: frozenset[int]) -> None:
+    """Property 4, however rows come: one step of every rule that applies."""
+    expected = net(run_relation(plan, timeline)[0])
+    for step in islice(steps(plan), 4):
+        assert net(run_relation(step.plan, timeline, cuts)[0]) == expected, step.by
+
+
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 3).flatmap(lambda depth: relations(depth, over_time=True)), timelines(STREAMS, rows=16, times=10))
-def test_only_strict_edges_send_ends(plan: Node, timeline: Timeline) -> None:
-    """Property 3: where the pattern says that ends are known, none is sent."""
-    _, query = run_relation(plan, timeline)
-    strict = label(plan).output.downgrade().pattern is UpdatePattern.STR
-    sent = query.status()["operators"][-1].get("ends", 0)
-    assert strict or sent == 0
+@given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10))
+def test_results_leave_as_their_label_says_and_only_strict_edges_send_ends(plan: Node, timeline: Timeline) -> None:
+    """Property 3: equal lives and first in, first out where promised; where ends are known, none is sent."""
+    found, query = run_relation(plan, timeline)
+    for stage in query._root.walk():
+        assert stage.told.ends == 0 or stage.label.downgrade().pattern is UpdatePattern.STR
+    promised = label(plan).output.downgrade()
+    lives = sorted((row["valid_from"], row["expires_at"]) for row in found if "expires_at" in row
+                   and row["expires_at"] is not None)
+    if promised.pattern is UpdatePattern.MON:
+        assert not lives
+    if promised.pattern is UpdatePattern.WKS:
+        assert all(one[1] <= other[1] for one, other in pairwise(lives))
+        if promised.lifetime is not None:
+            assert {end - since for since, end in lives} <= {promised.lifetime}
+    assert promised.pattern is UpdatePattern.STR or not any("change" in row for row in found)

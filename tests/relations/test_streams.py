@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import (
     AntiJoin,
     Distinct,
@@ -21,6 +22,7 @@ from panewise.plan.nodes import (
     Node,
     Qualify,
     RelationToStream,
+    Union,
     Window,
     WindowClause,
 )
@@ -30,6 +32,7 @@ from panewise.progress.timeline import Arrival, Timeline, timeline
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
+from panewise.windows.tumbling import NowWindow
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle
 from relations.test_group_aggregates import call
@@ -81,6 +84,16 @@ def test_refreshes_go_on_while_a_value_only_changes_its_representative() -> None
     plan = RelationToStream(Distinct(columns(window, "k")), Kind.RSTREAM, restore=True)
     rows = [Arrival("s", {"ts": ts, "k": "a", "v": 0}) for ts in (0, 1)]
     assert_like_the_oracle(plan, [*rows, Arrival("s", Punctuation.below("ts", 4))])
+
+
+def test_windows_that_show_nothing_never_refresh() -> None:
+    """NOW SLIDE 2 looks at odd instants, and there is no row then; the stream beside it is not told on its own."""
+    now = columns(Window(source("s"), WindowClause(NowWindow(2), "ts", OrdinalKind.INTEGER)), "k", "v")
+    plan = RelationToStream(Union((now, columns(source("t"), "k", "v"))), Kind.RSTREAM)
+    rows = [Arrival(name, {"ts": 0, "k": "a", "v": 0}) for name in "st"]
+    assert_like_the_oracle(plan, rows)
+    assert Oracle(plan, rows).results() == []
+    assert len(Oracle(plan, [*rows, Arrival("s", {"ts": 1, "k": "b", "v": 0})]).results()) == 3  # at 1, and at 3
 
 
 def internal(window: Window) -> Window:

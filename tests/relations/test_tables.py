@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import panewise as pw
 from panewise.core.errors import SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind, SourceSchema
@@ -124,6 +126,29 @@ def test_deletions_from_a_table(window: Window, kind: SourceKind, history: list[
     known = [TableChange(c.at, {**c.row, "at": 0}, c.insert) for c in history]
     expected = Oracle(plan, timeline, tables={"t": known}).results()
     assert bag(pushed(plan, timeline, history, saves)) == bag(expected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(windows("s", TIME_WINDOWS), histories(), timelines(("s",)))
+def test_the_oracle_reads_deletions_among_rows(window: Window, history: list[TableChange], timeline: Timeline) -> None:
+    below = Table("t", SourceSchema({"k": pa.string(), "w": pa.int64(), "at": pa.int64()}, time="at",
+                                    kind=SourceKind.RELATION))
+    plan = TableJoin(Qualify(window, "s"), Qualify(columns(below, "k", "w"), "t"), Scalar.parse("`s.k` = `t.k`"))
+    rows = [Arrival("t", {**c.row, "at": c.at, "change": 1 if c.insert else -1}) for c in history]
+    known = [TableChange(c.at, {**c.row, "at": 0}, c.insert) for c in history]
+    assert bag(Oracle(plan, [*timeline, *rows]).results()) == bag(Oracle(plan, timeline, tables={"t": known}).results())
+
+
+@pytest.mark.parametrize("engine", ["embedded", "oracle"])
+@pytest.mark.parametrize(("retroactive", "left"), [(False, [1, 3]), (True, [])])
+def test_a_column_change_deletes_rows_of_a_table(engine: str, retroactive: bool, left: list[int]) -> None:
+    rows = [{"ts": ts, "k": "x"} for ts in (1, 3, 5)]
+    told = pw.table([{"ts": 0, "k": "x", "w": 1}, {"ts": 4, "k": "x", "w": 1, "change": -1}], retroactive=retroactive)
+    found = pw.sql("SELECT s.ts, n.w FROM s, n WHERE s.k = n.k", s=rows, n=told, time="ts", engine=engine)
+    there = Counter[int]()
+    for row in found:
+        there[row["ts"]] += row.get("change", 1)
+    assert sorted(there.elements()) == left
 
 
 def comes_back(history: list[TableChange]) -> bool:

@@ -31,7 +31,11 @@ QUERIES = (
     "SELECT k, count(*) AS n, sum(v) AS total, avg(v) AS mean FROM s [SESSION 3, WA ts, PA k] GROUP BY k",
     "SELECT k, median(v) AS middle, count(*) AS n FROM s [RANGE 30, SLIDE 5, WA ts] GROUP BY k",
     "SELECT k, first(v) AS first, max(v) AS top FROM s [RANGE 5 rows, SLIDE 2 rows, WA row-num, PA k] GROUP BY k",
+    "SELECT s.k, s.ts, s.v, t.ts AS at, t.v AS w FROM s [WA ts, RANGE 4], t [WA ts, RANGE 6] WHERE s.k = t.k",
+    "SELECT DISTINCT s.k, t.v % 5 AS part FROM s [RANGE 3], t [RANGE 5] WHERE s.k = t.k",
+    "SELECT k, ts, v FROM s [RANGE 9] WHERE NOT EXISTS (SELECT * FROM t [RANGE 2] WHERE t.k = s.k AND t.v > s.v)",
 )
+JOIN, DISTINCT, NEGATION = range(4, 7)
 COLUMNS = {"k": pa.string(), "ts": pa.int64(), "v": pa.int64()}
 ROWS, FILES = 400, 40
 INSTALLED = {**SETTINGS, "spark.executorEnv.PYTHONPATH": str(Path(panewise.__file__).parents[1]),
@@ -40,8 +44,13 @@ INSTALLED = {**SETTINGS, "spark.executorEnv.PYTHONPATH": str(Path(panewise.__fil
 
 
 def case_of(seed: int) -> Case:
-    """A stream in which time goes on, with disorder, and with promises for all rows and for groups that are kept."""
-    draw = Random(seed)
+    """Streams in which time goes on, with disorder, and with promises for all rows and for groups that are kept."""
+    query, draw = QUERIES[seed % len(QUERIES)], Random(seed)
+    names = ("s", "t") if " t [" in query else ("s",)
+    return Case(f"faults {seed}", query, {name: stream_of(draw) for name in names}, dict.fromkeys(names, COLUMNS))
+
+
+def stream_of(draw: Random) -> list[Any]:
     rows = [{"k": draw.choice("abcdef"), "ts": number // 3 + draw.randint(-6, 6), "v": draw.randint(-99, 99)}
             for number in range(ROWS)]
     items: list[Any] = []
@@ -51,15 +60,15 @@ def case_of(seed: int) -> Case:
             key = draw.choice("abcdef") if draw.random() < 0.3 else None
             future = [r["ts"] for r in rows[number + 1:] if key is None or r["k"] == key]
             items.append(Punctuation.below("ts", min(future, default=ROWS), **({} if key is None else {"k": key})))
-    return Case(f"faults {seed}", QUERIES[seed % len(QUERIES)], {"s": items}, {"s": COLUMNS})
+    return items
 
 
-def written(case: Case, folder: Path) -> Path:
-    """The case as files in the order of their names; rows are numbered as they arrive."""
-    home = folder / "in"
+def written(case: Case, stream: str, folder: Path) -> Path:
+    """A stream of the case as files in the order of their names; rows are numbered as they arrive."""
+    home = folder / "in" / stream
     if not home.exists():
         lines: list[dict[str, Any]] = []
-        for item in case.streams["s"]:
+        for item in case.streams[stream]:
             if isinstance(item, Punctuation):
                 lines.append({"punctuation": item.to_json("ts", OrdinalKind.INTEGER)})
             else:
@@ -74,15 +83,17 @@ def written(case: Case, folder: Path) -> Path:
 def start(spark: SparkSession, case: Case, folder: Path, *, cut: int = 4, sink: str = "parquet",
           reader: str = "json") -> StreamingQuery:
     """The query over the case's files, into files; a micro-batch takes so many of the input."""
-    home = written(case, folder)
-    if reader == "json":  # Spark's own
-        lines = spark.readStream.schema("k string, ts bigint, v bigint, n bigint, punctuation string")
-        stream = arrival(punctuated(lines.option("maxFilesPerTrigger", cut).json(str(home))), "n")
-    else:
-        stream = read_stream(spark, home, time="ts", rows_per_batch=cut * ROWS // FILES)
+    streams = {}
+    for name in case.streams:
+        home = written(case, name, folder)
+        if reader == "json":  # Spark's own
+            lines = spark.readStream.schema("k string, ts bigint, v bigint, n bigint, punctuation string")
+            streams[name] = arrival(punctuated(lines.option("maxFilesPerTrigger", cut).json(str(home))), "n")
+        else:
+            streams[name] = read_stream(spark, home, time="ts", rows_per_batch=cut * ROWS // FILES)
     if sink != "parquet":
         register_parts(spark)
-    results = run_streaming(case.plan, {"s": stream}, shards=2)
+    results = run_streaming(case.plan, streams, shards=2)
     return (results.writeStream.format(sink).option("path", str(folder / "out")).trigger(availableNow=True)
             .option("checkpointLocation", str(folder / "checkpoint")).start())
 

@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from conformance.compare import assert_same_rows
 from panewise.core.errors import PlanError, SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.core.schema import Catalog, SourceSchema
 from panewise.core.time import MINUTE
+from panewise.engines.oracle.engine import Oracle
 from panewise.engines.spark.engine import explain_strategy, run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors
 from panewise.engines.spark.progress import arrival, split_late
@@ -33,6 +36,8 @@ from panewise.plan.nodes import (
     WindowAggregate,
     WindowClause,
 )
+from panewise.progress.timeline import timeline
+from panewise.sql import parse
 from panewise.windows.rows import PartitionedRowWindow, RowWindow
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import ARGUMENT, COUNT_MAX_AVG, SCHEMA, by_definition, plan, rows_of, source, write_ndjson
@@ -121,6 +126,21 @@ def test_aggregates_spark_cannot_merge_run_in_kernels(spark: SparkSession) -> No
         spread = sum((v - mean) ** 2 for v in known) / len(known)
         expected[key, start, end, middle, len(set(known)), round(spread, 9), len(values)] += 1
     assert Counter((*r[:5], round(r[5], 9), r[6]) for r in rows_of(found).elements()) == expected
+
+
+def test_frequent_items_of_timestamps_have_the_oracles_answer(spark: SparkSession) -> None:
+    start = datetime(2026, 3, 28, 23, 0, tzinfo=UTC)
+    rows = [{"k": "ab"[i % 2], "t": start + timedelta(seconds=i * i * 7 % 900), "v": i * i % 7} for i in range(120)]
+    schema = SourceSchema({"k": pa.string(), "t": pa.timestamp("us", tz="UTC"), "v": pa.int64()}, time="t")
+    query = parse("SELECT k, frequent_items(v, 2) AS f FROM s [RANGE 5 min, SLIDE 2 min, WA t] GROUP BY k",
+                  Catalog({"s": schema}))
+    frame = frame_of(spark, rows, "k string, t timestamp, v bigint")
+    found = [row.asDict(recursive=True) for row in run_batch(query, {"s": frame}).collect()]
+    for row in found:
+        row["window"] = {end: at.astimezone(UTC) for end, at in row["window"].items()}
+    expected = Oracle(query, timeline(s=rows)).results()
+    assert any(len(row["f"]) > 1 for row in expected)
+    assert_same_rows(found, expected)
 
 
 def test_filters_names_unions_and_projections_stand_below_and_above(spark: SparkSession) -> None:

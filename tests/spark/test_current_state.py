@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
-from panewise.core.errors import SchemaError, SourceError
+from panewise.core.errors import PlanError, SchemaError, SourceError
+from spark.cases import write_ndjson
 
 pytestmark = pytest.mark.spark
 
@@ -30,12 +34,37 @@ def test_changes_add_up_and_a_repeated_batch_counts_once(spark: SparkSession, tm
     assert rows(pw.read_current(spark, tmp_path / "out").na.fill("null")) == [("null",), ("x",), ("z",)]
 
 
-def test_rows_with_ends_leave_when_their_end_has_come(spark: SparkSession, tmp_path: Path) -> None:
-    keep, columns = pw.current_state(tmp_path / "out"), "k string, valid_from long, expires_at long"
-    keep(spark.createDataFrame([("x", 1, 4), ("y", 2, None)], columns), 0)
-    assert rows(pw.read_current(spark, tmp_path / "out")) == [("x",), ("y",)]
-    keep(spark.createDataFrame([("z", 4, 9)], columns), 1)
-    assert rows(pw.read_current(spark, tmp_path / "out")) == [("y",), ("z",)]
+@pytest.mark.parametrize(("data_type", "ends", "bounds"), [
+    ("long", (4, 9), ("4", "5", "9")),
+    ("date", (date(2026, 1, 4), date(2026, 1, 9)), ('"2026-01-04"', '"2026-01-05"', '"2026-01-09"')),
+    ("timestamp", tuple(datetime(2026, 1, d, tzinfo=UTC) for d in (4, 9)),
+     ('"2026-01-04T00:00:00Z"', '"2026-01-04T00:00:00.000001Z"', '"2026-01-09T00:00:00Z"')),
+    ("timestamp_ntz", tuple(datetime(2026, 1, d) for d in (4, 9)),
+     ('"2026-01-04T00:00:00Z"', '"2026-01-04T00:00:00.000001Z"', '"2026-01-09T00:00:00Z"')),
+])
+def test_rows_with_ends_leave_when_progress_has_passed_them(data_type: str, ends: tuple[Any, Any],
+                                                            bounds: tuple[str, str, str], spark: SparkSession,
+                                                            tmp_path: Path) -> None:
+    keep = pw.current_state(tmp_path / "out")
+    columns = f"k string, valid_from {data_type}, expires_at {data_type}, punctuation string"
+
+    def after(batch: int, data: list[tuple[Any, ...]], *said: str) -> list[tuple[object, ...]]:
+        told = [(None, None, None, f'{{"valid_from": {bound}}}' if bound else "{}") for bound in said]
+        keep(spark.createDataFrame([*((*row, None) for row in data), *told], columns), batch)
+        return rows(pw.read_current(spark, tmp_path / "out"))
+
+    first, last = ends
+    assert after(0, [("x", first, first), ("y", first, None), ("z", first, last)]) == [("x",), ("y",), ("z",)]
+    assert after(1, [], bounds[0]) == [("x",), ("y",), ("z",)]  # the instant before the end of x is complete, no more
+    assert after(2, [], bounds[1], bounds[2]) == [("y",), ("z",)]  # as far as both shards are
+    assert after(3, [], bounds[2]) == [("y",), ("z",)]
+    assert after(4, [], "") == [("y",)]
+
+
+def test_rows_with_ends_need_to_know_how_far_the_query_is(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([("x", 1, 4)], "k string, valid_from long, expires_at long")
+    with pytest.raises(SchemaError, match="write emit='punctuated'"):
+        pw.current_state(tmp_path / "out")(frame, 0)
 
 
 def test_results_that_are_no_relation_are_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -53,3 +82,36 @@ def test_a_streaming_query_keeps_its_table_current(spark: SparkSession, tmp_path
     query.awaitTermination()
     # what is told is below the bound 9: at 8 the window has the rows of (3, 8]
     assert rows(pw.read_current(spark, tmp_path / "out")) == [("x", 2), ("y", 1)]
+
+
+@pytest.mark.parametrize(("query", "there"), [
+    ("SELECT k, v FROM s [RANGE 5] WHERE v > 1", [[("x", 5), ("y", 7)], [("y", 7)], []]),
+    ("SELECT DISTINCT s.k FROM s [RANGE 5], t [RANGE 9] WHERE s.k = t.k", [[("x",)], [], []]),
+])
+def test_rows_leave_when_promises_pass_their_ends_and_nothing_else_comes(
+        query: str, there: list[list[tuple[object, ...]]], spark: SparkSession, tmp_path: Path) -> None:
+    home, schema = tmp_path / "in", "ts long, k string, v long, punctuation string"
+    write_ndjson(home, [[{"ts": 1, "k": "x", "v": 5}, {"ts": 3, "k": "y", "v": 7}, {"punctuation": {"ts": 4}}]])
+    names = ["s"] if "t [" not in query else ["s", "t"]
+    for step, (bound, expected) in enumerate(zip((4, 7, 9), there, strict=True)):
+        if step:  # a file with nothing but a promise
+            (home / f"later-{step}.ndjson").write_text(json.dumps({"punctuation": {"ts": bound}}) + "\n")
+        streams = {name: pw.punctuated(spark.readStream.schema(schema).json(str(home))) for name in names}
+        if len(names) > 1:
+            streams["t"] = streams["t"].where("k is null or k = 'x'")
+        results = pw.sql(query, **streams, emit="punctuated")
+        running = results.writeStream.foreachBatch(pw.current_state(tmp_path / "out")) \
+            .option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+        running.awaitTermination()
+        assert rows(pw.read_current(spark, tmp_path / "out")) == expected, bound
+
+
+def test_only_dated_relations_say_how_far_they_are(spark: SparkSession) -> None:
+    stream = pw.punctuated(spark.readStream.schema("ts long, k string, punctuation string").json("."))
+    for query, message in (("SELECT k FROM s WHERE k = 'x'", "is for relations over windows"),
+                           ("SELECT count(*) [RANGE 5, SLIDE 5, WA ts] FROM s", "is for relations over windows"),
+                           ("SELECT ts AS punctuation FROM s [RANGE 5]", "rename it with AS")):
+        with pytest.raises(PlanError, match=message):
+            pw.sql(query, s=stream, time="ts", emit="punctuated")
+    with pytest.raises(PlanError, match="are not for one query"):
+        pw.sql("SELECT k FROM s [RANGE 5]", s=stream, time="ts", emit="punctuated", late="side")

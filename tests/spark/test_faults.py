@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections import Counter
+from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
+from time import monotonic, sleep
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from conformance.cases import Case
 from conformance.compare import assert_same_rows
@@ -26,10 +30,10 @@ from panewise.progress.late import LatePolicy
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import SCHEMA
 from spark.clusters import Cluster
-from spark.faulty_child import case_of
+from spark.faulty_child import DISTINCT, FILES, JOIN, NEGATION, case_of, start
 from spark.in_process import Chunks
 from spark.killing import killed_at, killed_at_random, note
-from spark.processes import needs_proc
+from spark.processes import needs_proc, python_workers
 
 
 def results_of(spark: SparkSession, case: Case, folder: Path, sink: str = "parquet") -> int:
@@ -78,6 +82,50 @@ def test_processes_killed_at_random_moments_lose_and_repeat_nothing(where: str, 
         total += kills
         runs += 1
     print(f"{where}: {dict(total)} killed in {runs} runs: every sink equals the definition")
+
+
+@pytest.mark.soak
+@needs_proc
+@pytest.mark.parametrize("seed", [JOIN, DISTINCT, NEGATION])
+def test_joins_and_relations_survive_killed_drivers(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    kills, restarts = killed_at_random(tmp_path, seed, None, cycle(("driver",)), 2)
+    assert kills == {"driver": 2}
+    assert restarts >= 2
+    assert results_of(spark, case_of(seed), tmp_path) > 100
+
+
+@needs_proc
+@pytest.mark.parametrize("seed", [pytest.param(JOIN, marks=pytest.mark.soak), NEGATION])
+def test_a_join_and_a_relation_go_on_when_their_workers_are_killed_and_the_query_is_stopped(
+        seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    """Workers die inside the second of four micro-batches, which ends the query; the next is stopped in the third.
+
+    The checkpoint and the sink are all that is left each time.
+    """
+    case = case_of(seed)
+    after_one_more(query := start(spark, case, tmp_path, cut=FILES // 4), tmp_path)
+    while query.isActive:  # whichever worker has one of its tasks
+        for number in python_workers():
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        sleep(0.2)
+    assert query.exception() is not None
+    after_one_more(query := start(spark, case, tmp_path, cut=FILES // 4), tmp_path)
+    query.stop()
+    start(spark, case, tmp_path, cut=FILES).awaitTermination()
+    assert results_of(spark, case, tmp_path) > 100
+
+
+def after_one_more(query: StreamingQuery, folder: Path, seconds: float = 120) -> None:
+    """Wait until one more micro-batch is committed."""
+    def last() -> int:
+        return max((int(path.name) for path in (folder / "checkpoint" / "commits").glob("[0-9]*")), default=-1)
+
+    before, end = last(), monotonic() + seconds
+    while last() == before:
+        assert query.isActive
+        assert monotonic() < end
+        sleep(0.05)
 
 
 @pytest.mark.parametrize("saved", ["", "[]", "{}", '{"kind": "pane-shard"}', '{"kind": "pane-shard", "version": 2}'])

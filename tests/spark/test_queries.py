@@ -20,9 +20,13 @@ from panewise.core.errors import CheckpointError, LateRowError, PlanError, Unsup
 from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
 from panewise.engines.spark.failures import translate
 from panewise.engines.spark.progress import split_late
+from panewise.engines.spark.relation import source_schema
 from panewise.engines.spark.sources import read_stream
+from panewise.plan.nodes import AntiJoin
 from panewise.progress.punctuation import Punctuation
+from panewise.queries.relations import RelationQuery
 from relations.running import bag
+from spark.cases import run_to_end, write_ndjson
 
 pytestmark = pytest.mark.spark
 
@@ -30,6 +34,7 @@ COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}
 QUERIES = {
     "join": "SELECT * FROM a [RANGE 10], b [RANGE 6] WHERE a.k = b.k AND a.v <= b.v",
     "distinct": "SELECT DISTINCT k FROM a [RANGE 7]",
+    "distinct recent": "SELECT DISTINCT RECENT k FROM a [RANGE 3]",
     "not exists": "SELECT k, v FROM a [RANGE 8] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)",
     "except": "SELECT k FROM a [RANGE 9] EXCEPT ALL SELECT k FROM b [RANGE 4]",
     "groups": "SELECT k, count(*) AS n, sum(v) AS total FROM a [ROWS 3 PARTITION BY k] GROUP BY k",
@@ -39,6 +44,8 @@ QUERIES = {
     "stream": "SELECT k, v + 1 AS more FROM a WHERE v > 0",
     "rstream": "SELECT Rstream(k, v) FROM a [RANGE 5 SLIDE 5]",
     "join of streams": "SELECT * FROM a [WA ts, RANGE 3], b [WA ts, RANGE 2] WHERE a.k = b.k",
+    "band after":
+        "SELECT * FROM a LEFT JOIN b ON a.k = b.k AND b.ts > a.ts + 1 AND b.ts - a.ts <= 6",
     "aggregate over a join of streams":
         "SELECT a.k, count(*) [RANGE 10, SLIDE 10, WA a.ts] AS n FROM a [RANGE 3, WA ts], b [RANGE 3, WA ts] "
         "WHERE a.k = b.k GROUP BY a.k",
@@ -69,7 +76,8 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
 
 
 @pytest.mark.parametrize("name", [pytest.param("join", marks=pytest.mark.soak), "cut in two", "stream",
-                                  "aggregate over a join of streams"])
+                                  pytest.param("band after", marks=pytest.mark.soak),
+                                  pytest.param("aggregate over a join of streams", marks=pytest.mark.soak)])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
     given = case(name)
@@ -86,6 +94,39 @@ def test_a_stream_meets_a_table_that_is_a_static_frame(spark: SparkSession, tmp_
     query = "SELECT s.ts, n.name FROM s, n WHERE s.k = n.k"
     found = pw.sql(query, s=stream, n=pw.table(names), progress="ordered")
     assert sorted(collected(found, tmp_path)) == [(1, "ex"), (3, "why"), (4, "ex")]
+
+
+STREAM = [{"ts": ts, "k": "xyz"[ts % 3], "v": ts % 5} for ts in range(24)]
+TABLE = [
+    {"ts": 0, "k": "x", "top": 1}, {"ts": 0, "k": "y", "top": 3}, {"ts": 7, "k": "x", "top": 1, "change": -1},
+    {"ts": 8, "k": "z", "top": 0}, {"ts": 15, "k": "z", "top": 2}, {"ts": 18, "k": "y", "top": 3, "change": -1},
+]
+
+
+@pytest.mark.parametrize("retroactive", [False, True])
+@pytest.mark.parametrize("query", [
+    "SELECT s.ts, s.k, l.top FROM s [RANGE 6], l WHERE s.k = l.k AND s.v >= l.top",
+    pytest.param("SELECT s.ts, s.k, l.top FROM s, l WHERE s.k = l.k", marks=pytest.mark.soak),
+])
+def test_a_table_that_is_a_stream_of_changes(query: str, retroactive: bool, spark: SparkSession,
+                                             tmp_path: Path) -> None:
+    """Rows of the table come and go while the stream runs; the query is stopped and goes on."""
+    frames = {}
+    for name, rows, column in (("s", STREAM, "v"), ("l", TABLE, "top")):
+        files: list[list[dict[str, Any]]] = [[], [], []]
+        for row in rows:
+            files[min(row["ts"] // 8, 2)].append(row)
+        for number, lines in enumerate(files, 1):
+            lines.append({"punctuation": {} if number == len(files) else {"ts": 8 * number}})
+        home = write_ndjson(tmp_path / name, files)
+        schema = f"ts long, k string, {column} long, punctuation string" + (", change int" if name == "l" else "")
+        frames[name] = pw.punctuated(spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(home)))
+    expected = pw.sql(query, s=STREAM, l=pw.table(TABLE, retroactive=retroactive), time="ts", engine="oracle")
+    result = pw.sql(query, s=frames["s"], l=pw.table(frames["l"], retroactive=retroactive))
+    found = [row.asDict() for batches in (1, None)
+             for row in run_to_end(result, tmp_path / "checkpoint", batches=batches)[0]]
+    assert any(row["k"] == "z" for row in found)
+    assert bag(found) == bag(expected)
 
 
 def test_a_table_is_a_table_in_batch_too(spark: SparkSession) -> None:
@@ -191,7 +232,48 @@ def test_a_plan_written_without_columns_takes_those_of_the_frames(spark: SparkSe
     assert found.columns == ["k", "valid_from", "expires_at"]
 
 
-def test_what_only_chooses_among_plans_in_process_is_refused_rather_than_ignored(spark: SparkSession) -> None:
+def test_statistics_choose_the_plan_that_every_shard_runs(spark: SparkSession, tmp_path: Path) -> None:
+    text = "SELECT c.v FROM a [RANGE 6], b [RANGE 6], c [RANGE 6] WHERE a.k = b.k AND b.k = c.k"
+    stats = {"a.rows_per_second": 1000, "b.rows_per_second": 1000, "c.rows_per_second": 1, "a.k": 2, "b.k": 2, "c.k": 2}
+    columns = "ts long, k string, v long"
+    frames = {name: spark.createDataFrame([(i, "xyz"[(i + shift) % 3], i) for i in range(12)], columns)
+              for shift, name in enumerate("abc")}
+    plain, by_rule = sorted(_rows(pw.sql(text, **frames))), pw.explain(text, **frames)
+    assert plain
+    assert sorted(_rows(pw.sql(text, stats=stats, **frames))) == plain
+    shown = pw.explain(text, stats=stats, **frames)
+    assert "plan, by statistics: " in shown
+    assert "plan, by statistics: " not in by_rule
+    for name, frame in frames.items():
+        frame.write.parquet(str(tmp_path / name))
+    streams = {name: spark.readStream.schema(columns).parquet(str(tmp_path / name)) for name in frames}
+    sent = collected(pw.sql(text, stats=stats, progress="ordered", **streams), tmp_path)
+    assert sorted(sent) == [row for row in plain if row[1] < 11]  # in order: more rows of the last instant may come
+
+
+def test_where_most_rows_leave_early_every_end_is_sent_on_spark_too(spark: SparkSession) -> None:
+    text = ("SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM a [RANGE 8] WHERE NOT EXISTS "
+            "(SELECT * FROM b [RANGE 5] WHERE b.k = a.k)) AS s GROUP BY k")
+    frames = {name: spark.createDataFrame([(i, "xyz"[i % every], i) for i in range(30)], "ts long, k string, v long")
+              for name, every in (("a", 3), ("b", 2))}
+    plan = plan_of(text, {name: source_schema(frame) for name, frame in frames.items()})
+    strict = next(node for node in RelationQuery(plan).running.walk() if isinstance(node, AntiJoin))
+    stats = {"a": {"rows_per_second": 10}, "b": {"rows_per_second": 10}, "premature": {str(strict.predicate): 0.999}}
+    assert "every end is sent from: AntiJoin" in pw.explain(text, stats=stats, **frames)
+    plain = sorted(_rows(pw.sql(text, **frames)))
+    assert plain
+    assert sorted(_rows(pw.sql(text, stats=stats, **frames))) == plain
+
+
+def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in frame.collect()]
+
+
+def test_statistics_that_choose_nothing_are_refused_rather_than_ignored(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(1, "a")], "ts long, k string")
+    with pytest.raises(PlanError, match="is chosen by rule"):
+        pw.sql("SELECT count(*) [RANGE 5, SLIDE 5, WA ts] AS n FROM s", s=frame, stats={"s.rows_per_second": 5})
+    with pytest.raises(PlanError, match="by what is known of their inputs"):
+        pw.sql("SELECT DISTINCT k FROM s [RANGE 5]", s=frame, stats={"rows_per_second": 5})
     with pytest.raises(PlanError, match="on Spark that is chosen by rule"):
-        pw.sql("SELECT DISTINCT k FROM s [RANGE 5]", s=frame, stats={"s.rows_per_second": 5})
+        pw.sql("SELECT DISTINCT k FROM s [RANGE 5]", s=frame, strategy="negative")

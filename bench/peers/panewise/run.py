@@ -2,7 +2,7 @@
 
 From memory the batches are as large as the job says; files are read in the pieces that panewise's own reader makes.
 With the option ``pace`` they are pushed on a schedule of so many rows per second, and the latency of every window is
-noted: from the push that covers it, or from that push's place in the schedule when it had to wait, to its results.
+noted: from the place in the schedule of the batch that covers it to its results.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def run(job: Job, items: Iterable[Part], *, paced: bool = True) -> list[pa.Table
     found = pushed_on_time(queries, items, job, pace) if pace else [
         [query.push(name, part) for query in queries] for name, part in items]
     with aside():
-        note(state_bytes=sum(int(query.status(windows=0)["state_bytes"]) for query in queries))
+        states = [query.status(windows=0) for query in queries]
+        note(state_bytes=sum(int(one["state_bytes"]) for one in states),
+             state_rows=sum(int(one["partials"]) + int(one["buffered"]) for one in states))
     if job.kind not in ENDLESS:
         found.append([query.finish() for query in queries])
     if late := sum(query.late_count for query in queries):
@@ -82,18 +84,15 @@ def run(job: Job, items: Iterable[Part], *, paced: bool = True) -> list[pa.Table
 def pushed_on_time(queries: list[RunningQuery], items: Iterable[Part], job: Job, pace: float) -> list[list[pa.Table]]:
     """Push each batch when its last row is due."""
     found, latencies, due, behind = [], [], 0.0, 0
-    start = free = time.perf_counter()
+    start = time.perf_counter()
     for name, part in items:
         due += part.num_rows / pace
         wait = start + due - time.perf_counter()
         if wait > 0:
             time.sleep(wait)
-        begun = time.perf_counter()
-        late = free > start + due
+        behind += wait < 0
         tables = [query.push(name, part) for query in queries]
-        free = time.perf_counter()
-        behind += late
-        taken = (free - (start + due if late else begun)) * 1000
+        taken = (time.perf_counter() - start - due) * 1000
         for table in tables:
             ended = len(pc.unique(pc.struct_field(table.column("window"), "end"))) if table.num_rows else 0
             latencies += [taken] * ended

@@ -12,6 +12,9 @@ go there and back: ``pack`` and ``unpack``.
 Functions of the arrival order (``needs_order``: FIRST, LAST) take one more argument than the query wrote: the arrival
 position as a non-null int64, always last. ``add(state, value, position)``, ``partials([values, positions], …)``; the
 types in ``inputs`` do not include it. Their states carry the position, so states merge in any order.
+
+Functions of the panes of a window (``of_panes``) take one more argument too, the windowing attribute, and two more
+constants, the length of a pane and where panes begin. The query adds all three; to the function they are like others.
 """
 
 from __future__ import annotations
@@ -54,6 +57,10 @@ class Aggregate(ABC):
     """Whether counting a row twice changes nothing (MIN, MAX)."""
     needs_order: ClassVar[bool] = False
     """Whether it takes the arrival position as an additional last argument."""
+    of_panes: ClassVar[bool] = False
+    """Whether the query adds the windowing attribute as last argument, length and origin of panes as last constants."""
+    settles: ClassVar[bool] = False
+    """Whether a state gets smaller once no more of its rows can come; see ``settle``."""
     arity: ClassVar[int] = 1
     """How many argument columns it takes."""
     variadic: ClassVar[bool] = False
@@ -145,6 +152,10 @@ class Aggregate(ABC):
         """``inverse`` row by row."""
         pairs = zip(self._states(whole, inputs), self._states(part, inputs), strict=True)
         return self._columns([self.inverse(w, p) for w, p in pairs], inputs)
+
+    def settle(self, partials: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+        """The states as small as they get where no more rows can come that are in them; results are the same."""
+        return partials
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """The results of partial states."""

@@ -167,7 +167,7 @@ class Mode(Multiset):
 
     def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
         """The first entry of each group in that order."""
-        order = _by_count(held)
+        order = by_count(held)
         empty = held.sizes == 0
         if not len(order):
             return pa.nulls(held.groups, self.result_type(inputs))
@@ -176,12 +176,17 @@ class Mode(Multiset):
 
 
 @dataclass(frozen=True)
-class _Ranking(Multiset):
+class Ranking(Multiset):
     """A list of ``struct<item, count>`` by descending count, then by item; empty without values."""
 
     def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
         """Item and count."""
-        return pa.list_(pa.struct([pa.field("item", self.value_type(inputs)), pa.field("count", pa.int64())]))
+        return self.list_type(self.value_type(inputs))
+
+    @staticmethod
+    def list_type(item: pa.DataType) -> pa.DataType:
+        """Items of this type with their counts."""
+        return pa.list_(pa.struct([pa.field("item", item), pa.field("count", pa.int64())]))
 
     @staticmethod
     def ranked(state: State) -> list[dict[str, Any]]:
@@ -189,7 +194,8 @@ class _Ranking(Multiset):
         values = sorted(state[0], key=lambda v: (-state[0][v], sort_key(v)))
         return [{"item": v, "count": state[0][v]} for v in values]
 
-    def _lists(self, held: ValueCounts, keep: Any, order: Codes, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def lists(self, held: ValueCounts, keep: Any, order: Codes, inputs: Sequence[pa.DataType]) -> pa.Array:
+        """The lists of all groups: the entries in this order, of those only the ones to keep."""
         chosen = order[keep]
         sizes = np.bincount(held.owners[keep], minlength=held.groups)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]).astype(np.int32)
@@ -199,7 +205,7 @@ class _Ranking(Multiset):
 
 
 @dataclass(frozen=True)
-class TopK(_Ranking):
+class TopK(Ranking):
     """``top_k(x, k)``: the k most frequent values, of equally frequent ones the smaller first.
 
     >>> TopK(1).finish(({"b": 2, "a": 2},))
@@ -221,11 +227,11 @@ class TopK(_Ranking):
     def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Entries at positions below k of each group."""
         position = np.arange(len(held.counts)) - np.repeat(held.offsets[:-1], held.sizes)
-        return self._lists(held, position < self.k, _by_count(held), inputs)
+        return self.lists(held, position < self.k, by_count(held), inputs)
 
 
 @dataclass(frozen=True)
-class HeavyHitters(_Ranking):
+class HeavyHitters(Ranking):
     """``heavy_hitters(x, phi)``: values that make up at least the fraction phi of the non-null rows.
 
     >>> HeavyHitters(0.5).finish(({"a": 5, "b": 4, "c": 1},))
@@ -253,8 +259,8 @@ class HeavyHitters(_Ranking):
         """Entries that reach their group's threshold."""
         totals, at = np.unique(held.totals, return_inverse=True)
         thresholds = np.array([self._threshold(t) for t in totals.tolist()], np.int64)[at]
-        order = _by_count(held)
-        return self._lists(held, held.counts[order] >= thresholds[held.owners], order, inputs)
+        order = by_count(held)
+        return self.lists(held, held.counts[order] >= thresholds[held.owners], order, inputs)
 
 
 @dataclass(frozen=True)
@@ -293,7 +299,7 @@ class Distinct(Multiset):
         return self.function.finish_all(partials, inputs)
 
 
-def _by_count(held: ValueCounts) -> Codes:
+def by_count(held: ValueCounts) -> Codes:
     """Positions of the entries, in each group by descending count; equal counts keep the order of their values."""
     return np.lexsort((-held.counts, held.owners)).astype(np.int64, copy=False)
 

@@ -8,12 +8,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from panewise.aggregates.base import Aggregate
+from panewise.aggregates.chosen import MaxBy, MinBy
 from panewise.aggregates.count import Count
 from panewise.aggregates.extremes import Max, Min
 from panewise.aggregates.frequent import ApproxHeavyHitters
 from panewise.aggregates.moments import CentreOfMass, StddevPop, StddevSamp, VarPop, VarSamp
 from panewise.aggregates.multiset import CountDistinct, Distinct, HeavyHitters, Mode, TopK
 from panewise.aggregates.order import First, Last
+from panewise.aggregates.pane_lists import FrequentItems
 from panewise.aggregates.quantiles import Median, Percentile
 from panewise.aggregates.sketches import ApproxCountDistinct, ApproxPercentile
 from panewise.aggregates.sums import Avg, Sum
@@ -34,6 +36,8 @@ BUILT_IN: dict[type[Aggregate], tuple[str, ...]] = {
     CentreOfMass: ("centre_of_mass", "center_of_mass"),
     First: ("first", "first_value", "any_value"),
     Last: ("last", "last_value"),
+    MaxBy: ("max_by", "arg_max"),
+    MinBy: ("min_by", "arg_min"),
     CountDistinct: ("count_distinct",),
     ApproxCountDistinct: ("approx_count_distinct", "approx_distinct"),
     Median: ("median",),
@@ -43,6 +47,7 @@ BUILT_IN: dict[type[Aggregate], tuple[str, ...]] = {
     TopK: ("top_k", "topk"),
     HeavyHitters: ("heavy_hitters",),
     ApproxHeavyHitters: ("approx_heavy_hitters",),
+    FrequentItems: ("frequent_items",),
 }
 """The built-in functions and the names they answer to; the first is the one shown."""
 
@@ -52,6 +57,7 @@ REQUIRED_PARAMETERS: dict[type[Aggregate], tuple[int, str]] = {
     TopK: (1, "top_k(x, 10)"),
     HeavyHitters: (1, "heavy_hitters(x, 0.01)"),
     ApproxHeavyHitters: (1, "approx_heavy_hitters(x, 0.01)"),
+    FrequentItems: (1, "frequent_items(x, 10)"),
 }
 """How many constants must be written although the class has a default, and how."""
 

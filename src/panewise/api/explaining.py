@@ -17,13 +17,14 @@ from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats, choices, explained
 from panewise.planner.explain import Format
 from panewise.planner.explain import explain as explain_plan
+from panewise.planner.held import Style
 from panewise.planner.legality import problems
 from panewise.planner.optimizer import as_written, is_relational, optimize
+from panewise.planner.physical import BY_RULE, physical
 from panewise.planner.relation_sampling import measured_relations
 from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
 from panewise.planner.sampling import measured
 from panewise.planner.statistics import Statistics, parse_statistics
-from panewise.planner.structures import Style
 
 MEASURE = "measure"
 """Given as statistics: look at the first rows of the streams."""
@@ -44,13 +45,14 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     if not is_relational(plan) or list(problems(plan)):
         return explain_plan(plan, format, **shown)
     found = optimize(plan, relations, style=style)
+    decided = physical(found.chosen.plan, relations) if style == "upa" else BY_RULE
     if relations is not None and format != "text":  # a picture of the plan that won
-        return explain_plan(found.chosen.plan, format, notes=state_notes(found.chosen))
+        return explain_plan(found.chosen.plan, format, notes=state_notes(found.chosen, decided=decided))
     if relations is None:
         shown["notes"] = {**state_notes(as_written(found), costs=False), **shown["notes"]}
         return explain_plan(plan, format, **shown)
     text = f"{explain_plan(plan, format, **shown)}\n\n{describe_candidates(found)}"
-    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=state_notes(found.chosen))}"
+    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=state_notes(found.chosen, decided=decided))}"
 
 
 def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: Stats | str = None,

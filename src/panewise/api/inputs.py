@@ -13,6 +13,7 @@ from panewise.core.errors import SchemaError
 from panewise.core.schema import SourceKind, SourceSchema
 from panewise.files.reader import FileStream, Item
 from panewise.files.types import normal_schema, normalise
+from panewise.planner.forms import CHANGE
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 
@@ -95,7 +96,8 @@ class TableInput:
 def table(value: Any, *, retroactive: bool = False) -> TableInput:
     """Say that an input is a table, not a stream: rows that streams are joined with.
 
-    Its rows are there from the beginning, or from the instant in its time column; a column ``change`` with -1 deletes.
+    Its rows are there from the beginning, or from the instant in its time column; where a column ``change`` of integers
+    is -1, the oldest row with the same values leaves at that instant. The column itself cannot be asked for.
     A change applies to rows of a stream that come after it, or with ``retroactive`` also to those that came before.
 
     >>> from panewise import sql
@@ -116,8 +118,11 @@ def plain_inputs(streams: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 def of_kind(schema: SourceSchema, kind: SourceKind | None) -> SourceSchema:
-    """A schema of a stream, or of a table."""
-    return schema if kind is None else replace(schema, kind=kind)
+    """A schema of a stream, or of a table; whether a row of a table comes or goes is no column of it."""
+    if kind is None:
+        return schema
+    columns = {name: t for name, t in schema.columns.items() if name != CHANGE or not pa.types.is_integer(t)}
+    return replace(schema, columns=columns, kind=kind)
 
 
 def is_dataframe(value: Any) -> bool:
@@ -134,7 +139,7 @@ def local_stream(value: Any, *, time: str | None = None) -> LocalStream:
     """Anything but a Spark DataFrame as a stream an engine can read."""
     if isinstance(value, TableInput):
         stream = local_stream(value.value, time=time)
-        return replace(stream, schema=replace(stream.schema, kind=value.kind))
+        return replace(stream, schema=of_kind(stream.schema, value.kind))
     if isinstance(value, FileStream | MemoryStream):
         return value
     if isinstance(value, str | Path):

@@ -31,7 +31,8 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
 
     Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
     else (paths, Arrow or pandas tables, rows with punctuation) runs in process and gives :class:`Results`;
-    ``strategy`` and ``stats`` say how, as :func:`explain` shows.
+    ``strategy`` says how, as :func:`explain` shows. ``stats`` of the inputs choose among plans, on Spark those of joins
+    and changing relations.
 
     >>> rows = [{"k": "a", "ts": 1}, {"k": "a", "ts": 7}, {"k": "b", "ts": 3}]
     >>> results = sql("SELECT k, count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s GROUP BY k", s=rows)
@@ -39,10 +40,10 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     [('a', 2), ('b', 1)]
     """
     if has_dataframe(streams):
-        if strategy != "auto" or stats is not None:
-            raise PlanError("strategy= and stats= choose how a query runs in process; on Spark that is chosen by rule, "
-                            "as explain() shows: leave them out")
-        return _on_spark(text, engine, params, late, progress, time, emit, streams)
+        if strategy != "auto":
+            raise PlanError("strategy= chooses how a query runs in process; on Spark that is chosen by rule, as "
+                            "explain() shows: leave it out")
+        return _on_spark(text, engine, params, late, progress, time, emit, stats, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
     return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit,
@@ -106,7 +107,9 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
         text = explain_streams(plan, local, format, stats=stats, strategy=strategy)
-        return f"{text}\n\n{_explain_spark(plan, plain_inputs(streams)[0])}" if frames and format == "text" else text
+        if not frames or format != "text":
+            return text
+        return f"{text}\n\n{_explain_spark(plan, plain_inputs(streams)[0], stats)}"
     if format != "text" or not local:
         raise PlanError("analyze runs a query on the embedded engine and gives text: leave out the format, and give "
                         "paths, tables or rows")
@@ -132,14 +135,16 @@ def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSc
     return {name: local_stream(value, time=time).schema for name, value in streams.items()}
 
 
-def _explain_spark(plan: Node, frames: Mapping[str, Any]) -> str:
+def _explain_spark(plan: Node, frames: Mapping[str, Any], stats: Stats | str) -> str:
     from panewise.engines.spark import explain_frames
 
-    return f"On Spark\n{explain_frames(plan, frames)}"
+    given = None if isinstance(stats, str) else stats
+    return f"On Spark\n{explain_frames(plan, frames, stats=given)}"
 
 
 def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
-              progress: str | Mapping[str, str], time: str | None, emit: str, streams: Mapping[str, Any]) -> Any:
+              progress: str | Mapping[str, str], time: str | None, emit: str, stats: Stats,
+              streams: Mapping[str, Any]) -> Any:
     check_spark(engine)
     frames, kinds = plain_inputs(streams)
     others = [name for name, frame in frames.items() if not is_dataframe(frame)]
@@ -148,7 +153,7 @@ def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None
     from panewise.engines.spark import run
 
     plan = plan_of(text, _frame_schemas(frames, kinds, time), params)
-    return run(plan, frames, late=late, progress=progress, emit=emit)
+    return run(plan, frames, late=late, progress=progress, emit=emit, stats=stats)
 
 
 def _frame_schemas(frames: Mapping[str, Any], kinds: Mapping[str, SourceKind],

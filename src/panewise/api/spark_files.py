@@ -33,6 +33,7 @@ from panewise.files.formats import Format
 from panewise.files.parts import NumberedParts
 from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node, Source
+from panewise.planner.choices import Stats
 from panewise.progress.late import LatePolicy
 
 POLL_SECONDS = 0.2
@@ -52,7 +53,7 @@ class Watcher(Protocol):
 def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "drop",
               progress: str | None = None, checkpoint: str | Path | None = None,
               rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None,
-              conf: Mapping[str, Any] | None = None, emit: str = "final") -> LocalRun:
+              conf: Mapping[str, Any] | None = None, emit: str = "final", stats: Stats = None) -> LocalRun:
     """Start a run; ``rows_per_batch`` is the size of a micro-batch where it is a stream, ``conf`` sets up the session.
 
     It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
@@ -64,18 +65,19 @@ def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "l
     spark = session(master, **settings)
     needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value or emit != "final"
     if checkpoint is None and not needs_order and not any(s.has_punctuation for s in streams.values()):
-        return _batch(spark, plan, streams, watch)
-    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch, emit)
+        return _batch(spark, plan, streams, watch, stats)
+    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch, emit, stats)
 
 
 # -- batch -----------------------------------------------------------------------------------------------------------
 
 
-def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], watch: Watcher | None) -> LocalRun:
+def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], watch: Watcher | None,
+           stats: Stats) -> LocalRun:
     attribute = windowing_attribute(plan)
     with plain_errors():
         frames = {name: _frame(spark, stream, attribute) for name, stream in streams.items()}
-        results = run_batch(plan, frames)
+        results = run_batch(plan, frames, stats=stats)
 
     def tables() -> Iterator[pa.Table]:
         if watch is not None:
@@ -103,7 +105,8 @@ def _empty(frame: DataFrame) -> pa.Table:
 
 
 def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], late: str, progress: str,
-            checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None, emit: str) -> LocalRun:
+            checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None, emit: str,
+            stats: Stats) -> LocalRun:
     attribute = windowing_attribute(plan)
     with plain_errors():
         frames = {
@@ -111,7 +114,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
                               rows_per_batch=rows_per_batch)
             for name, s in streams.items()
         }
-        results = run_streaming(plan, frames, late=late, emit=emit)
+        results = run_streaming(plan, frames, late=late, emit=emit, stats=stats)
     schema = spark.createDataFrame([], results.schema).toArrow().schema
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)

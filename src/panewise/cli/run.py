@@ -96,18 +96,19 @@ def command(options: argparse.Namespace) -> int:
     params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
     plan = plan_of(query_text(options.query), {n: s.schema for n, s in streams.items()}, params)
     check(plan, options.engine)
+    stats = parse_statistics(options.stats) if options.stats else None
     with Watch(streams, quiet=options.quiet) as watch:
         if options.engine == "spark":
             from panewise.api.spark_files import run_files  # Spark is slow to import; other engines do without
 
             watch.say("starting Spark")
             run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
-                            checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf), emit=options.emit)
+                            checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf), emit=options.emit,
+                            stats=stats)
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
-                            emit=options.emit, strategy=options.strategy,
-                            stats=parse_statistics(options.stats) if options.stats else None)
+                            emit=options.emit, strategy=options.strategy, stats=stats)
         shown = _write(run, options, watch)
     late, status = run.finish()
     if options.late_out is not None and late is not None:

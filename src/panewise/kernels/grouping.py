@@ -19,6 +19,10 @@ Column: TypeAlias = npt.NDArray[Any] | pa.Array | pa.ChunkedArray
 
 SMALL = 1 << 16
 """A table of this many slots is always cheaper than hashing."""
+WIDE = 1 << 31
+"""Integers of a narrower range are not numbered by themselves when they are numbered with other columns."""
+MANY = 1 << 15
+"""From so many integers on a compiled loop hashes them; numba takes a second to import."""
 
 
 def group_codes(columns: Sequence[Column]) -> tuple[Codes, Codes]:
@@ -38,7 +42,9 @@ def group_codes(columns: Sequence[Column]) -> tuple[Codes, Codes]:
     combined, size = _column_codes(columns[0], rows)
     for column in columns[1:]:
         codes, width = _column_codes(column, rows)
-        if size * width > _roomy(rows):  # keep the mixed-radix code small enough to stay on the table path
+        if size <= _roomy(rows) < size * width:  # a table may make the mixed-radix code small enough for another
+            combined, size = _compact(combined, size)
+        if size * width >= 1 << 62:
             combined, size = _compact(combined, size)
         if size * width >= 1 << 62:
             codes, width = _compact(codes, width)
@@ -80,9 +86,10 @@ def _column_codes(column: Column, rows: int) -> tuple[Codes, int]:
     else:
         return _hashed(column)
     low, high = int(integers.min()), int(integers.max())
-    if high - low < _roomy(rows):
+    if high - low < max(_roomy(rows), WIDE):  # hashed once, with the other columns
         return integers - low, high - low + 1
-    return _hashed(pa.array(integers))
+    codes, first = _numbered(integers)
+    return codes, len(first)
 
 
 def _hashed(column: pa.Array) -> tuple[Codes, int]:
@@ -117,7 +124,17 @@ def _dense(codes: Codes, size: int) -> tuple[Codes, Codes]:
         if present.all():
             return codes, first
         return (np.cumsum(present) - 1)[codes], first[present]
-    dense, count = _hashed(pa.array(codes))
+    return _numbered(codes)
+
+
+def _numbered(integers: Codes) -> tuple[Codes, Codes]:
+    """Codes in order of first occurrence, and the first row of each."""
+    rows = len(integers)
+    if rows >= MANY:
+        from panewise.kernels.codes_numba import integer_codes
+
+        return integer_codes(np.ascontiguousarray(integers))
+    dense, count = _hashed(pa.array(integers))
     first = np.empty(count, np.int64)
     first[dense[::-1]] = np.arange(rows - 1, -1, -1)
     return dense, first

@@ -89,6 +89,18 @@ def combine_partials(table: pa.Table, key_names: Sequence[str], aggregates: Sequ
     return _by_id(ids[first], [k.take(at) for k in keys], states, table.schema)
 
 
+def settled(table: pa.Table, aggregates: Sequence[BoundAggregate]) -> pa.Table:
+    """The same partials as small as they get, where every row of theirs has come."""
+    for aggregate in aggregates:
+        if aggregate.function.settles and table.num_rows:
+            names = [f.name for f in aggregate.state_schema]
+            columns = aggregate.function.settle([_flat(table.column(n)) for n in names], aggregate.inputs)
+            for name, column in zip(names, columns, strict=True):
+                at = table.schema.get_field_index(name)
+                table = table.set_column(at, table.schema.field(at), column)
+    return table
+
+
 def finish_partials(table: pa.Table, key_names: Sequence[str], aggregates: Sequence[BoundAggregate], *,
                     id_name: str) -> pa.Table:
     """The results: id, keys, and one column per aggregate in place of its states."""

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.partials import BoundAggregate, combine_partials, partial_schema
+from panewise.kernels.partials import BoundAggregate, combine_partials, partial_schema, settled
 from panewise.progress.patterns import Mask, Pattern
 from panewise.progress.watermarks import NO_BOUND
 
@@ -114,6 +114,23 @@ class RangeState:
             masks.append(mask & (run.first[:head] < closed))
             parts.append(table.filter(pa.array(masks[-1])))
         return pa.concat_tables(parts), masks
+
+    def settle(self, closed: int, least_end: int) -> None:
+        """Make states smaller to which nothing more can come: of ranges that begin below ``closed``.
+
+        Those that end below ``least_end`` were settled before.
+        """
+        done, kept = [self.schema.empty_table()], []
+        for run in self.runs:
+            head = run.begun(closed)
+            ripe = np.zeros(len(run.end), np.bool_)
+            ripe[:head] = (run.first[:head] < closed) & (run.end[:head] >= least_end)
+            done.append(run.table.filter(pa.array(ripe)))
+            if not ripe.all():
+                kept.append(run.filter(~ripe))
+        merged = combine_partials(pa.concat_tables(done), self.key_names, self.aggregates, id_name=END)
+        self.runs = kept
+        self.add(settled(merged, self.aggregates))
 
     def close(self, closed: int) -> None:
         """Forget windows below ``closed``, of all groups."""

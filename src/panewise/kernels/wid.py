@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import UnsupportedError
-from panewise.core.ordinals import Ordinals
+from panewise.core.ordinals import LIMIT, Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.landmark import endless
@@ -50,6 +50,8 @@ class WidKernel(WindowKernel):
                                    "kernel runs them")
         super().__init__(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
         self._stacks = self._two_stacks()
+        self._settles = self.late is not LatePolicy.GENEROUS and isinstance(spec, SlidingWindow) and \
+            any(a.function.settles for a in self.aggregates)
         self._ahead = NO_BOUND  # windows below this may be closed for single groups
         self.ranges = RangeState(keys, aggregates)
 
@@ -101,6 +103,8 @@ class WidKernel(WindowKernel):
         if not others:
             if closed <= self.ranges.closed:  # finer than the slide: nothing new is complete
                 return self.nothing
+            if self._settles:
+                self._settle(closed)
             due = self.ranges.due(closed)
             together = self._stacks is not None and self.ranges.closed >= self._ahead  # no group has closed more
             results = self._stacked(due, closed) if together else self._results(due, closed)
@@ -114,6 +118,11 @@ class WidKernel(WindowKernel):
         results = self._results(due, closed)
         self.ranges.close_some(closed, masks)
         return results
+
+    def _settle(self, closed: int) -> None:
+        """Panes that end with a window below ``closed`` are complete; the last closing has settled those before."""
+        assert isinstance(self.spec, SlidingWindow)
+        self.ranges.settle(closed, max(self.ranges.closed, -LIMIT) + self.spec.range // self.spec.slide)
 
     def _results(self, due: pa.Table, closed: int) -> pa.Table:
         if due.num_rows == 0:

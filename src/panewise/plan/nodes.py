@@ -296,7 +296,8 @@ class TimePairs(Pairs):
 class BandJoin(TimePairs):
     """Pairs of rows of two streams whose times lie in a band (Li 2.8, canonical by erratum E8).
 
-    ``left_range`` is the window declared on the left stream: ``l - right_range <= r <= l + left_range``.
+    ``left_range`` is the window declared on the left stream: ``l - right_range <= r <= l + left_range``. One of the
+    two may be negative: partners then lie wholly before or after (``2 <= r - l <= 10`` has the ranges 10 and -2).
     ``bounds`` says which ends count: ``both``, ``left``, ``right`` or ``strict``.
     """
 

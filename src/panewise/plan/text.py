@@ -60,9 +60,12 @@ def describe(node: n.Node) -> str:
         case n.GroupAggregate():
             details = [_grouped(node.keys, node.aggregates), "internal" if node.internal else ""]
         case n.BandJoin():
-            details = [_kind(node), f"{node.left_time} with range {_length(node.left_range)},",
-                       f"{node.right_time} with range {_length(node.right_range)}, bounds {node.bounds}",
-                       _on(node.predicate)]
+            ranges = [f"{node.left_time} with range {_length(node.left_range)},",
+                      f"{node.right_time} with range {_length(node.right_range)},"]
+            if min(node.left_range, node.right_range) < 0:
+                ranges = [f"{node.right_time} - {node.left_time} from {_length(-node.right_range)} to "
+                          f"{_length(node.left_range)},"]
+            details = [_kind(node), *ranges, f"bounds {node.bounds}", _on(node.predicate)]
         case n.TumblingJoin():
             details = [_kind(node), f"{node.left_time} and {node.right_time} in buckets of {_length(node.range)}",
                        _on(node.predicate)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from panewise.plan import nodes as n
 from panewise.planner.optimizer import Candidate, Optimized
+from panewise.planner.physical import BY_RULE, Physical
 from panewise.planner.relation_cost import figure
 from panewise.planner.structures import walk
 
@@ -36,11 +37,19 @@ def _row(candidate: Candidate, found: Optimized) -> tuple[str, ...]:
             figure(candidate.cost.rows), candidate.formula, candidate.origin)
 
 
-def state_notes(candidate: Candidate, *, costs: bool = True) -> dict[n.Node, list[tuple[str, str]]]:
+def state_notes(candidate: Candidate, *, costs: bool = True,
+                decided: Physical = BY_RULE) -> dict[n.Node, list[tuple[str, str]]]:
     """For every node what is kept of its output, by which algorithm it runs, and what it costs."""
     found: dict[n.Node, list[tuple[str, str]]] = {}
+    inside = {node for joined in decided.at_once for node in joined.inner}
     for path, node in walk(candidate.plan):
         lines: list[tuple[str, str]] = []
+        at_once = decided.joined_at_once(node)
+        if at_once is not None:
+            lines.append(("runs", str(at_once)))
+        if node in inside:
+            found.setdefault(node, [("runs", "with the join above, at once: nothing of it is kept")])
+            continue
         operator, edge = candidate.structures.operator(path), candidate.structures.edge(path)
         if operator is not None:
             lines.append(("runs", f"{operator.algorithm.value}: {operator.reason}"))

@@ -129,9 +129,7 @@ def _detail(node: n.Node) -> str:
             return "representative kept" if node.policy == "keep" else "newest row"
         case n.BandJoin():
             unit = _unit(node.left, node.left_time)
-            back, forth = format_amount(node.right_range, unit), format_amount(node.left_range, unit)
-            return (f"{_kind(node)}{_on(node.predicate)}, {node.right_time} at most {back} before and {forth} after "
-                    f"{node.left_time}, bounds {node.bounds}")
+            return f"{_kind(node)}{_on(node.predicate)}, {_distance(node, unit)}, bounds {node.bounds}"
         case n.TumblingJoin():
             extent = format_amount(node.range, _unit(node.left, node.left_time))
             times = f"{node.left_time} and {node.right_time}"
@@ -145,6 +143,16 @@ def _detail(node: n.Node) -> str:
         case n.Lifetime():
             return f"stops after {format_amount(node.amount, _unit(node, None))}"
     return ""
+
+
+def _distance(node: n.BandJoin, unit: OrdinalKind) -> str:
+    back, forth = node.right_range, node.left_range
+    if back < 0:
+        return f"{node.right_time} {format_amount(-back, unit)} to {format_amount(forth, unit)} after {node.left_time}"
+    if forth < 0:
+        return f"{node.right_time} {format_amount(-forth, unit)} to {format_amount(back, unit)} before {node.left_time}"
+    return (f"{node.right_time} at most {format_amount(back, unit)} before and {format_amount(forth, unit)} after "
+            f"{node.left_time}")
 
 
 def _unit(node: n.Node, column: str | None) -> OrdinalKind:

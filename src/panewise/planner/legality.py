@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from panewise.aggregates.registry import resolve
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
@@ -48,6 +49,8 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
                 messages = _table_join(node, labels)
             case n.Distinct() | n.BagDifference() | n.AntiJoin():
                 messages = _needs_expiry(node)
+            case n.GroupAggregate():
+                messages = _needs_ages(node)
             case n.RelationToStream():
                 messages = _relation_to_stream(node)
             case n.WindowAggregate():
@@ -107,6 +110,16 @@ def _needs_expiry(node: n.Node) -> Iterator[str]:
             yield (f"an INTERNAL aggregate under {name} keeps every value it ever had: remove INTERNAL")
     if isinstance(node, n.Distinct) and node.policy not in {"keep", "recent"}:
         yield f"DISTINCT policy {node.policy!r} is unknown: use 'keep' or 'recent'"
+
+
+def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
+    """FIRST and LAST over a DISTINCT that only counts the copies of a value, or lets each replace the one before."""
+    ordered = [c.function for c in node.aggregates if resolve(c.function, c.parameters, c.distinct).needs_order]
+    for below in _relation_below(node) if ordered else ():
+        if isinstance(below, n.Distinct) and label(below).output.downgrade().pattern is UpdatePattern.STR:
+            yield (f"{ordered[0]} over DISTINCT of rows that leave early, by arrivals, or for the next of their value: "
+                   "which copy of a value counts as its row is not kept, and so there is no first and last; use min or "
+                   "max, or DISTINCT KEEP over windows of time")
 
 
 def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:

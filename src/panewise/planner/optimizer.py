@@ -13,6 +13,7 @@ from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
 from panewise.planner.forms import form_of, is_append_only
 from panewise.planner.formula import formula
+from panewise.planner.held import Style
 from panewise.planner.join_order import Stream, best_order
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.legality import problems
@@ -24,7 +25,7 @@ from panewise.planner.rewrites.closure import LIMIT, Rewritten, closure, simplif
 from panewise.planner.rewrites.columns import apart, columns_of, owns, reordered
 from panewise.planner.rewrites.join_reorders import flattened, left_deep
 from panewise.planner.rewrites.scalars import equalities, movable
-from panewise.planner.structures import Structures, Style, choose_structures, result_path, walk
+from panewise.planner.structures import Structures, choose_structures, result_path, walk
 
 MARGIN = 0.1
 """How much cheaper than the query as written a plan must be: less is within what estimates are off."""

@@ -12,19 +12,18 @@ from math import log2
 
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_retroactive
+from panewise.planner.held import Style
 from panewise.planner.labels import Labels, Path, label
 from panewise.planner.relation_flow import Flow, Flows
 from panewise.planner.relation_statistics import NOTHING_KNOWN, RelationStatistics
 from panewise.planner.rewrites.scalars import equalities
 from panewise.planner.structures import (
-    SLOTS,
     Algorithm,
     Negatives,
     OperatorChoice,
     StateChoice,
     Structure,
     Structures,
-    Style,
     choose_structures,
     walk,
 )
@@ -45,15 +44,6 @@ def fifo(rate: float) -> float:
     20
     """
     return 2 * rate
-
-
-def calendar_sorted(rate: float, size: float, *, slots: int = SLOTS, linked: bool = False) -> float:
-    """Into a day in order of expiry; a linked list is walked to the middle, an array is bisected.
-
-    >>> calendar_sorted(1, 1000, linked=True), round(calendar_sorted(1, 1000), 1)
-    (51.0, 7.7)
-    """
-    return rate * (1 + (size / (2 * slots) if linked else log2(1 + size / slots)))
 
 
 def calendar_by_arrival(rate: float) -> float:
@@ -195,5 +185,5 @@ def _state(choice: StateChoice, flow: Flow, style: Style) -> float:
             span = flow.size / flow.rate if flow.rate else 1.0
             return arrival_list(flow.rate, flow.size, passes=LAZY_PASSES / max(span, 1e-9)) + flow.early * flow.size
         case Structure.CALENDAR:
-            kept = calendar_sorted(flow.rate, flow.size) if choice.slots == "sorted" else calendar_by_arrival(flow.rate)
-            return kept + (flow.early if choice.negatives is Negatives.EARLY else 0.0)  # each is found by its number
+            found = flow.early if choice.negatives is Negatives.EARLY else 0.0  # each by its number
+            return calendar_by_arrival(flow.rate) + found

@@ -124,6 +124,12 @@ def _share(name: str, item: str, given: Any) -> float:
     return value
 
 
+def known_inputs(stats: object) -> RelationStatistics | None:
+    """What a user declared of the inputs of a relational plan; None when nothing is about them."""
+    named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
+    return declared_relations(named) if speaks_of_inputs(named) else None
+
+
 def speaks_of_inputs(values: Mapping[str, Any]) -> bool:
     """Whether declared statistics speak of inputs by name, and not of one window aggregate."""
     return any("." in str(key) or isinstance(value, Mapping) for key, value in values.items())

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from panewise.plan import nodes as n
+from panewise.planner.held import Style
 from panewise.planner.optimizer import Candidate, candidate, optimize
 from panewise.planner.relation_cost import figure
 from panewise.planner.relation_statistics import RelationStatistics
 from panewise.planner.rewrites.closure import Rewritten
-from panewise.planner.structures import StateChoice, Style
+from panewise.planner.structures import StateChoice
 
 DRIFT = 1.5
 """A figure has drifted if it is so many times larger or smaller than before: less is within what estimates are off."""

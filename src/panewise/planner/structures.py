@@ -1,7 +1,8 @@
 """What state every operator keeps, and in which structure: chosen per edge from its update pattern (Golab 3.5.2).
 
 The choice is data: one `StateChoice` per kept edge with its reason, one `OperatorChoice` where an operator has several
-algorithms. Engines read it; nothing here knows how a structure is built.
+algorithms. ``structure`` is what the pattern of the edge asks for and what it costs; ``held`` is what the kernel of the
+consumer has of it, and what explain shows (`held`).
 
 Three execution styles of the same plan:
 
@@ -13,28 +14,23 @@ Three execution styles of the same plan:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal
 
 from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_retroactive
+from panewise.planner.held import CHAINS, Style, held_as_result, held_by
 from panewise.planner.labels import Label, Labels, Path, UpdatePattern, label
 from panewise.planner.relation_flow import Flows
 from panewise.planner.rewrites.distinct_through_window import newest_row_is_enough
 
-Style = Literal["upa", "negative", "direct"]
 STYLES: tuple[Style, ...] = ("upa", "negative", "direct")
-SLOTS = 10
-"""Days of a calendar queue, plus one so that none is used for two (Golab erratum E4)."""
 KEEP, EXPIRE, FIND, SEND = 1.0, 0.7, 0.8, 4.0
 """What it costs to put a row into a calendar, to take it out on its day, to find it by its number, and to send an end
 through one operator. Only ratios matter: the first three are round figures of what ``bench/negation_crossover.py``
 prints, the last is a guess by how much dearer negative tuples make whole queries."""
 MON, WKS, WK, STR = UpdatePattern
-EAGER = (n.Distinct, n.GroupAggregate, n.AntiJoin, n.BagDifference, n.SemiJoin)
-"""Operators whose answer changes when a row leaves, so that they look at every expiry at once (Golab 2.3.3)."""
 TAKES_BACK = (n.AntiJoin, n.BagDifference, n.SemiJoin, n.TableJoin, n.Distinct)
 """Operators that take results back before their time, even if nothing below them does."""
 MAY_ANNOUNCE = (n.AntiJoin, n.BagDifference, n.SemiJoin, n.TableJoin)
@@ -49,7 +45,7 @@ class Structure(Enum):
     FIFO = "queue"                           # first in, first out
     CALENDAR = "calendar queue"              # known expiry, any order
     CATALOGUE = "expiry catalogue"           # expiry by arrival positions, one sorted map per window
-    HASH = "hash by row identity"            # leaves by a negative
+    HASH = "rows by number"                  # leaves by a negative
     GROUPS = "array by group"                # a new row replaces the old one
     LIST = "list in order of arrival"        # the direct style's one structure
 
@@ -67,8 +63,13 @@ class Algorithm(Enum):
 
     DELTA_STAR = "delta*"           # one result and one replacement per value
     COUNTERS = "counters"           # rows per value, negatives in and out
-    NEWEST_ROW = "newest row"       # law L4: no window below is kept
+    NEWEST_ROW = "newest row"       # the last end of every value, law L4: no window below is kept
     FIRST_ROW = "first row"         # nothing leaves: later duplicates are dropped
+
+
+BY_VALUE = {Algorithm.DELTA_STAR: "a row and a spare one per value, calendar queue",
+            Algorithm.NEWEST_ROW: "an end per value, calendar queue", Algorithm.FIRST_ROW: "a row per value"}
+"""Algorithms that keep values instead of the rows of their input."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,12 @@ class StateChoice:
     structure: Structure
     negatives: Negatives
     reason: str
-    slots: Literal["sorted", "arrival"] | None = None
-    """Order inside a day of a calendar queue: by expiry for a consumer that expires eagerly, else by arrival."""
+    held: str = ""
+    """What the kernel has; nothing where it is the structure itself."""
 
     def __str__(self) -> str:
-        slots = f", days by {'expiry' if self.slots == 'sorted' else 'arrival'}" if self.slots else ""
         negatives = "" if self.negatives is Negatives.NONE else f", negatives: {self.negatives.value}"
-        return f"{self.structure.value}{slots}{negatives} ({self.reason})"
+        return f"{self.held or self.structure.value}{negatives} ({self.reason})"
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ def choose_structures(plan: n.Node, *, style: Style = "upa", labels: Labels | No
     >>> left, right = (n.Window(n.Source(s, SourceSchema()), clause) for s in "ab")
     >>> for choice in choose_structures(n.Join(left, right)).edges:
     ...     print(choice.path, choice)
-    () calendar queue, days by arrival (rows leave at known moments in any order)
-    (0,) queue (rows leave in the order they came)
-    (1,) queue (rows leave in the order they came)
+    () not kept (rows leave at known moments in any order)
+    (0,) chains by key (rows leave in the order they came)
+    (1,) chains by key (rows leave in the order they came)
     """
     labels = labels or label(plan)
     if style not in STYLES:
@@ -143,7 +143,7 @@ def choose_structures(plan: n.Node, *, style: Style = "upa", labels: Labels | No
     if style == "direct":
         _check_direct(plan, labels)
     modes = _negatives(plan, labels, style, flows)
-    edges = list(_kept(plan, (), None, labels, style, modes))
+    edges = [_as_held(choice, plan, labels, style) for choice in _kept(plan, (), None, labels, style, modes)]
     operators = [choice for path, node in walk(plan) if (choice := _algorithm(path, node, labels, style)) is not None]
     return Structures(plan, style, tuple(edges), tuple(operators),
                       tuple((path, node, modes[path][0]) for path, node in walk(plan)))
@@ -184,7 +184,7 @@ def _negatives_of(path: Path, node: n.Node, labels: Labels, style: Style, flows:
     if style == "negative":
         return Negatives.ALL, "style: every expiry is sent"
     choice = _algorithm(path, node, labels, style)
-    if choice is not None and choice.algorithm is Algorithm.COUNTERS:
+    if choice is not None and choice.algorithm in (Algorithm.COUNTERS, Algorithm.NEWEST_ROW):
         return Negatives.ALL, "a value ends when its last row does"
     if seen.pattern is not STR:
         return Negatives.NONE, ""
@@ -294,9 +294,25 @@ def _structure(path: Path, node: n.Node, consumer: n.Node | None, seen: Label, s
                            "rows leave by arrivals of their window")
     if seen.pattern is WKS:
         return StateChoice(path, node, consumer, Structure.FIFO, negatives, "rows leave in the order they came")
-    reason = why or "rows leave at known moments in any order"
-    slots: Literal["sorted", "arrival"] = "sorted" if isinstance(consumer, EAGER) else "arrival"
-    return StateChoice(path, node, consumer, Structure.CALENDAR, negatives, reason, slots)
+    return StateChoice(path, node, consumer, Structure.CALENDAR, negatives,
+                       why or "rows leave at known moments in any order")
+
+
+def _as_held(choice: StateChoice, plan: n.Node, labels: Labels, style: Style) -> StateChoice:
+    """The choice with what the kernel of the consumer has of it."""
+    seen, announced = labels[choice.node], choice.negatives is Negatives.ALL
+    if isinstance(choice.node, n.Table):
+        return replace(choice, held=CHAINS, negatives=Negatives.NONE)
+    if seen.downgrade().pattern is not seen.pattern:  # rows that leave by arrivals: who counts them says so
+        choice = replace(choice, negatives=Negatives.ALL)
+    if choice.consumer is None:
+        return replace(choice, held=held_as_result(plan, seen, style, announced=announced))
+    if not isinstance(choice.consumer, KEEPS_INPUTS) and not isinstance(choice.consumer, n.TableJoin):
+        return replace(choice, held="ends to send")
+    algorithm = _algorithm(choice.path[:-1], choice.consumer, labels, style)
+    if algorithm is not None and algorithm.algorithm in BY_VALUE:
+        return replace(choice, held=BY_VALUE[algorithm.algorithm])
+    return replace(choice, held=held_by(choice.consumer, choice.path[-1], seen, style, announced=announced))
 
 
 def _algorithm(path: Path, node: n.Node, labels: Labels, style: Style) -> OperatorChoice | None:
@@ -306,11 +322,15 @@ def _algorithm(path: Path, node: n.Node, labels: Labels, style: Style) -> Operat
     below = labels[node.input]
     if style == "negative" and below.pattern is not MON:
         return OperatorChoice(path, node, Algorithm.COUNTERS, "style: every expiry arrives as a negative")
-    if node.policy == "recent" and newest_row_is_enough(node):
-        return OperatorChoice(path, node, Algorithm.NEWEST_ROW, "the newest row of a value leaves last (law L4)")
     if below.pattern is MON:
         return OperatorChoice(path, node, Algorithm.FIRST_ROW, "nothing leaves")
     if below.downgrade().pattern is STR:
         why = "rows leave by arrivals" if below.pattern is not STR else "the input may take rows back"
         return OperatorChoice(path, node, Algorithm.COUNTERS, why)
-    return OperatorChoice(path, node, Algorithm.DELTA_STAR, "when a row leaves is known: one replacement a value")
+    if node.policy == "keep":
+        return OperatorChoice(path, node, Algorithm.DELTA_STAR, "when a row leaves is known: one replacement a value")
+    if style == "direct":
+        return OperatorChoice(path, node, Algorithm.COUNTERS, "style: lists are searched for what has left")
+    why = "the newest row of a value leaves last (law L4)" if newest_row_is_enough(node) else \
+        "of a value only the row counts that leaves last"
+    return OperatorChoice(path, node, Algorithm.NEWEST_ROW, why)

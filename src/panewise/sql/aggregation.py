@@ -22,6 +22,7 @@ from panewise.plan.nodes import (
     Project,
     WindowAggregate,
 )
+from panewise.sql import pane_calls
 from panewise.sql.expressions import Expressions, column, readable, to_scalar
 from panewise.sql.projection import Projector, short_names
 from panewise.sql.relations import BoundWindow, Relation, Scope
@@ -58,6 +59,7 @@ class Aggregator:
         self.functions = {k.lower(): v.lower() for k, v in functions.items()}
         self.lenient = lenient
         self._types: Mapping[str, pa.DataType] = {}
+        self._window: BoundWindow | None = None
 
     def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
         """An error at a place of the text."""
@@ -67,7 +69,7 @@ class Aggregator:
                   window: BoundWindow | None) -> Relation:
         """``window`` is given when results carry window ids; otherwise the relation's current contents are grouped."""
         outputs = _Outputs()
-        self._types = relation.types
+        self._types, self._window = relation.types, window
         self._collect_keys(outputs, scope, group_by, window)
         for item in items:
             if isinstance(item.tree, exp.Star):
@@ -196,15 +198,25 @@ class Aggregator:
             bound = []  # count(1)
         if not bound and name != "count":
             raise self.error(f"{name} needs a column", place, f"write {name}(column)")
-        arguments, parameters = self._split(bound)
-        self._check_function(AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct"))), place)
+        found = self._with_panes(AggregateCall("", name, *self._split(bound), bool(call.args.get("distinct"))), place)
+        self._check_function(found, place)
         if call.condition is not None:
-            function = resolve(name, parameters, bool(call.args.get("distinct")))
-            if not _ignores_nulls(function, max(len(arguments), 1)):
+            function = resolve(name, found.parameters, found.distinct)
+            if not _ignores_nulls(function, max(len(found.arguments), 1)):
                 raise self.error(f"FILTER cannot stand behind {name}, which counts nulls too", place,
                                  "write the condition in WHERE" + f", or {name}(x, true)" * function.needs_order)
-            arguments = self._conditional(call, arguments, scope, item)
-        return AggregateCall("", name, arguments, parameters, bool(call.args.get("distinct")))
+            found = replace(found, arguments=self._conditional(call, found.arguments, scope, item))
+        return found
+
+    def _with_panes(self, call: AggregateCall, place: Span) -> AggregateCall:
+        if call.function not in pane_calls.NAMES:
+            return call
+        clause = None if self._window is None else self._window.clause
+        problem = pane_calls.problem(call, clause)
+        if problem is not None or clause is None:
+            raise self.error(problem or "", place, f"write {call.function}(x, 10) over [RANGE 10 minutes, "
+                                                   "SLIDE 1 minute] or another window of a column's values")
+        return pane_calls.completed(call, clause)
 
     def _check_function(self, call: AggregateCall, place: Span) -> None:
         """The function exists, with these constants, for so many columns of these types."""
@@ -279,6 +291,7 @@ def call_text(call: AggregateCall) -> str:
     >>> call_text(AggregateCall("", "max", (Scalar("`bid-price`"),))), call_text(AggregateCall("", "count"))
     ('max(bid-price)', 'count(*)')
     """
+    call = pane_calls.as_written(call)
     inside = ", ".join([*(readable(a) for a in call.arguments), *map(str, call.parameters)]) or "*"
     return f"{call.function}({'DISTINCT ' if call.distinct else ''}{inside})"
 

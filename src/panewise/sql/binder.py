@@ -117,7 +117,7 @@ class Binder:
                                  "it would show rows that are no longer in the answer: remove the window or DISTINCT")
             if relation.internal is not None:
                 raise self._internal(relation.internal, "DISTINCT")
-            relation = replace(relation, node=Distinct(relation.node))
+            relation = replace(relation, node=Distinct(relation.node, inner.distinct))
         if operator is not None:
             relation = self._to_stream(relation, operator)
         return self._with_lifetime(relation, select)
@@ -231,7 +231,7 @@ class Binder:
         aliases: list[str | None] = call.args.get("aliases") or []
         pairs = zip(call.expressions, aliases, strict=True)
         items = tuple(Item(tree, alias, span_of(tree, place)) for tree, alias in pairs)
-        return operator, replace(select, items=items, distinct=select.distinct or bool(call.args.get("distinct")))
+        return operator, replace(select, items=items, distinct=select.distinct or call.args.get("distinct") or "")
 
     def _checked(self, call: StreamCall, span: Span) -> _Operator:
         name = call.this.removesuffix(RESTORE)

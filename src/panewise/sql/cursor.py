@@ -22,6 +22,9 @@ UNITS = (*TIME_UNITS, *sorted(ROW_UNITS), *sorted(TICK_UNITS), *sorted(MONTH_UNI
 SHOWN_UNITS = ("rows", "ticks", "ms", "seconds", "minutes", "hours", "days", "months")
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _JOINED = re.compile(r"(\d+)([^\W\d]+)")  # 10min: sqlglot reads it as one word
+BEHIND_A_COLUMN = frozenset({"FROM", "AS", "IS", "IN", "AND", "OR", "NOT", "LIKE", "ILIKE", "RLIKE", "REGEXP",
+                             "BETWEEN", "DIV", "COLLATE"})
+"""Words that can follow a column in an expression."""
 NO_TOKEN = Token(TokenType.SENTINEL, "")
 
 
@@ -188,6 +191,26 @@ class Cursor(SparkParser):
         if found is not None and found.upper() in following:
             raise self.fail(f"unknown word {unit!r} in the window", span, did_you_mean(unit, following))
         raise self.fail(f"unknown unit {unit!r}", span, did_you_mean(unit, UNITS, f"use one of {listed(SHOWN_UNITS)}"))
+
+    def distinct(self) -> str:
+        """DISTINCT, DISTINCT KEEP or DISTINCT RECENT: the policy; nothing without it.
+
+        A word that no item follows is the name of a column: ``SELECT DISTINCT recent, a``.
+        """
+        if not self._match(TokenType.DISTINCT):
+            return ""
+        if self.word() not in {"KEEP", "RECENT"}:
+            return "keep"
+        after = self._tokens[self._index + 2] if self._index + 2 < len(self._tokens) else NO_TOKEN
+        everything = self._next.token_type is TokenType.STAR and \
+            after.token_type in {TokenType.FROM, TokenType.COMMA, TokenType.R_PAREN}
+        item = self._next.token_type in {TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING} or (
+            self.word(self._next) not in {"", *BEHIND_A_COLUMN})
+        if not everything and not item:
+            return "keep"
+        policy = self.word().lower()
+        self._advance()
+        return policy
 
     def constant(self, what: str) -> Constant | Parameter:
         """A string, an integer or a parameter."""

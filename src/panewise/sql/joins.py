@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from panewise.core.errors import SqlError
+from panewise.core.errors import PanewiseError, SqlError
 from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
@@ -22,6 +22,7 @@ from panewise.plan.nodes import (
     TableJoin,
     TumblingJoin,
 )
+from panewise.sql.bands import TimeBand, Times, of_windows
 from panewise.sql.expressions import Expressions, conjuncts, to_scalar
 from panewise.sql.relations import Relation, Scope, Visible
 from panewise.sql.sources import BoundSource
@@ -154,17 +155,19 @@ class JoinBinder:
     def _with_partners_or_not(self, sources: list[BoundSource], scope: Scope, join: JoinClause,
                               conditions: list[Condition]) -> Joined:
         """An outer, semi or anti join of two streams: ON decides who meets, WHERE looks at what comes out."""
-        style, kind = self._style(sources), join.kind
-        if style == "states" or any(source.relation.table for source in sources):
-            raise self.error(f"a {kind.value} join needs two streams with windows on their times", join.span,
-                             f"write FROM a [RANGE 5 seconds, WA ts] {kind.value.upper()} JOIN b [RANGE 5 seconds, WA "
-                             "ts] ON a.x = b.x; over windows whose rows leave again there are EXISTS and NOT EXISTS")
         parts = [Condition(tree, span_of(tree, join.span)) for tree in conjuncts(join.condition)]
         if any(part.exists is not None for part in parts):
             raise self.error("EXISTS in ON", join.span, "write it in WHERE")
-        predicate = conjunction([self.expressions.scalar(part.tree, scope, part.span) for part in parts])
-        left, right = (replace(s.relation, node=Qualify(s.relation.node, s.alias or "")) for s in sources)
-        joined = self._pair(style, left, right, sources, predicate, kind)
+        met = [self.expressions.scalar(part.tree, scope, part.span) for part in parts]
+        style, kind = self._style(sources, met), join.kind
+        if style == "states" or any(source.relation.table for source in sources):
+            raise self.error(f"a {kind.value} join needs two streams with windows on their times", join.span,
+                             f"write FROM a [RANGE 5 seconds, WA ts] {kind.value.upper()} JOIN b [RANGE 5 seconds, WA "
+                             "ts] ON a.x = b.x, or no windows and both ends of the distance in time: ON a.x = b.x AND "
+                             "b.ts - a.ts BETWEEN INTERVAL '0' SECOND AND INTERVAL '5' SECOND; over windows whose rows "
+                             "leave again there are EXISTS and NOT EXISTS")
+        left, right = (replace(s.relation, node=Qualify(self._met(s).node, s.alias or "")) for s in sources)
+        joined = self._pair(style, left, right, sources, met, kind)
         if kind.left_only:
             scope = Scope(scope.inputs[:1])
         return Joined(self.filtered(joined, scope, conditions), scope)
@@ -184,8 +187,8 @@ class JoinBinder:
         return Visible.of(source.alias, source.relation, f"{source.alias}.")
 
     def _steps(self, sources: list[BoundSource], conditions: list[Scalar]) -> tuple[Relation, list[Scalar]]:
-        style = self._style(sources)
-        windowed = [s.windowed() if style == "states" else s.relation for s in sources]
+        style = self._style(sources, conditions)
+        windowed = [s.windowed() if style == "states" else self._met(s) for s in sources]
         inputs: list[Relation] = []
         remaining = list(conditions)
         for source, relation in zip(sources, windowed, strict=True):
@@ -204,16 +207,19 @@ class JoinBinder:
             used.append(source)
             here = [c for c in remaining if c.columns and all(any(_belongs(col, s) for s in used) for col in c.columns)]
             remaining = [c for c in remaining if c not in here]
-            left = self._pair(style, left, right, used, conjunction(here) if here else None)
+            left = self._pair(style, left, right, used, here)
         return left, remaining
 
     def _pair(self, style: str, left: Relation, right: Relation, used: list[BoundSource],
-              predicate: Scalar | None, kind: JoinKind = JoinKind.INNER) -> Relation:
+              here: list[Scalar], kind: JoinKind = JoinKind.INNER) -> Relation:
         node: Node
+        predicate = conjunction(here) if here else None
         if right.table:
             node = TableJoin(left.node, right.node, predicate)
-        elif style in {"band", "tumbling"}:
-            node = self._stream_join(style, left.node, right.node, used, predicate, kind)
+        elif style == "tumbling":
+            node = self._tumbling_join(left.node, right.node, used, predicate, kind)
+        elif style == "band":
+            node = self._band_join(left.node, right.node, used, here, kind)
         else:
             node = Join(left.node, right.node, predicate)
         prefixed = {} if kind.left_only else {f"{used[-1].alias}.{c}": t for c, t in right.types.items()}
@@ -229,9 +235,12 @@ class JoinBinder:
 
     # -- which join ----------------------------------------------------------------------------------------------
 
-    def _style(self, sources: list[BoundSource]) -> str:
+    def _style(self, sources: list[BoundSource], conditions: list[Scalar]) -> str:
         """Band join, tumbling join, or a join of window states."""
         streams = [s for s in sources if not s.relation.table]
+        if len(streams) == 2 and streams == sources[:2] and all(s.window is None for s in streams) \
+                and self._band(streams, conditions)[0].bounded:
+            return "band"
         last = streams[-1].window
         if last is not None and last.tumbling and all(s.window is None for s in streams[:-1]):
             self._two(streams, "RANGE TUMBLING joins", last.span)
@@ -257,27 +266,69 @@ class JoinBinder:
             raise self.error(f"{what} two streams, here are {len(streams)}", span,
                              "write windows without WA on each source, or join in a sub-query")
 
-    def _stream_join(self, style: str, left: Node, right: Node, used: list[BoundSource],
-                     predicate: Scalar | None, kind: JoinKind) -> Node:
+    def _met(self, source: BoundSource) -> Relation:
+        """The rows of a source that a join by times looks at: those that its window takes."""
+        window = source.window
+        if window is None:
+            return source.relation
+        spec, clause = window.clause.spec, window.clause
+        wrong = {"LAG": getattr(spec, "lag", 0), "ORIGIN": getattr(spec, "origin", 0),
+                 "PA": clause.partition or window.sliced_by}
+        for keyword, given in wrong.items():
+            if given:
+                hint = "write the columns that must be equal in WHERE" if keyword == "PA" else \
+                    "remove it; WHERE can say how far apart the times are: b.ts BETWEEN a.ts AND a.ts + INTERVAL ..."
+                raise self.error(f"{keyword} means nothing where two streams meet by their times", window.span, hint)
+        if clause.predicate is None:
+            return source.relation
+        return replace(source.relation, node=Filter(source.relation.node, clause.predicate))
+
+    def _tumbling_join(self, left: Node, right: Node, used: list[BoundSource], predicate: Scalar | None,
+                       kind: JoinKind) -> Node:
         first, second = used[0], used[1]
-        if style == "tumbling":
-            window = second.window
-            assert window is not None
-            assert window.range is not None
-            attribute = window.clause.attribute
-            if first.relation.find(attribute) is None:
-                raise self.error(f"{first.alias} has no column {attribute!r}", window.span,
-                                 "name a column that both sources have")
-            other = first.relation.find(attribute) or attribute
-            return TumblingJoin(left, right, f"{first.alias}.{other}", f"{second.alias}.{attribute}", window.range,
-                                predicate, kind=kind)
-        one, two = first.window, second.window
-        assert one is not None
-        assert two is not None
-        assert one.range is not None
-        assert two.range is not None
-        return BandJoin(left, right, f"{first.alias}.{one.clause.attribute}", f"{second.alias}.{two.clause.attribute}",
-                        one.range, two.range, predicate, kind=kind)
+        window = second.window
+        assert window is not None
+        assert window.range is not None
+        attribute = window.clause.attribute
+        if first.relation.find(attribute) is None:
+            raise self.error(f"{first.alias} has no column {attribute!r}", window.span,
+                             "name a column that both sources have")
+        other = first.relation.find(attribute) or attribute
+        return TumblingJoin(left, right, f"{first.alias}.{other}", f"{second.alias}.{attribute}", window.range,
+                            predicate, kind=kind)
+
+    def _band_join(self, left: Node, right: Node, used: list[BoundSource], conditions: list[Scalar],
+                   kind: JoinKind) -> Node:
+        """Windows give a band, and so do conditions on the distance of the times; what is inside both meets."""
+        band, rest = self._band(used, conditions)
+        one, two = used[0].window, used[1].window
+        if one is not None and two is not None:
+            assert one.range is not None
+            assert two.range is not None
+            band = band.within(of_windows(one.range, two.range))
+        assert band.low is not None
+        assert band.high is not None
+        if band.empty:
+            raise self.error("no two rows can meet: the time between them ends before it begins", used[1].span,
+                             "exchange the two ends, or look at the sign: b.ts - a.ts is how much later b is")
+        one_time, other_time = (f"{source.alias}.{_time(source)}" for source in used[:2])
+        return BandJoin(left, right, one_time, other_time, band.high.at, -band.low.at,
+                        conjunction(rest) if rest else None, band.bounds, kind=kind)
+
+    def _band(self, streams: list[BoundSource], conditions: list[Scalar]) -> tuple[TimeBand, list[Scalar]]:
+        """What conditions say about the distance of the times of two streams, and the other conditions."""
+        first, second = streams[:2]
+        one, two = _time(first), _time(second)
+        if one is None or two is None or any(s.relation.changing for s in streams):
+            return TimeBand(), conditions
+        kinds = {_kind(source, name) for source, name in ((first, one), (second, two))}
+        if len(kinds) > 1:
+            return TimeBand(), conditions
+        try:
+            return Times(f"{first.alias}.{one}", f"{second.alias}.{two}", kinds.pop()).split(conditions)
+        except PanewiseError as error:
+            raise self.error(str(error), second.span, "write a time of fixed length, such as INTERVAL '10' SECOND") \
+                from error
 
 
 def conjunction(scalars: list[Scalar]) -> Scalar:
@@ -299,3 +350,15 @@ def inner_columns(inner: Scope, tree: exp.Expr) -> list[str]:
 
 def _belongs(column: str, source: BoundSource) -> bool:
     return column.startswith(f"{source.alias}.")
+
+
+def _time(source: BoundSource) -> str | None:
+    """The column of a source that its window is on, else its time."""
+    return source.relation.time if source.window is None else source.window.clause.attribute
+
+
+def _kind(source: BoundSource, name: str) -> OrdinalKind:
+    if source.window is not None:
+        return source.window.clause.ordinal
+    known = source.relation.types.get(name)
+    return source.relation.clock if known is None else OrdinalKind.of(known, name)

@@ -101,7 +101,7 @@ class QueryParser(BracketReader):
             found = nearest(self.word(), ["SELECT"])
             raise self.fail(f"expected SELECT but found {self.here()}",
                             hint="did you mean 'SELECT'?" if found else "a query starts with SELECT ... FROM ...")
-        distinct = self._match(TokenType.DISTINCT)
+        distinct = self.distinct()
         items = self._items("the SELECT list", end="FROM")
         if not self._match(TokenType.FROM):
             raise self._missing_from()
@@ -304,7 +304,7 @@ class QueryParser(BracketReader):
     def _call(self, name: str) -> exp.Expr:
         token = self._curr
         self._advance(2)
-        distinct = self._match(TokenType.DISTINCT)
+        distinct = self.distinct() if name in STREAM_OPERATORS else self._match(TokenType.DISTINCT)
         items = []
         if distinct or self._curr.token_type is not TokenType.R_PAREN:
             items = self._items(f"{token.text}(...)", end=")")

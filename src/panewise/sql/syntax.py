@@ -180,7 +180,8 @@ class Select:
     """One SELECT."""
 
     items: tuple[Item, ...]
-    distinct: bool
+    distinct: str
+    """The policy of DISTINCT, or nothing."""
     sources: tuple[From, ...]
     where: exp.Expr | None
     where_span: Span | None

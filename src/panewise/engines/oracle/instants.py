@@ -19,6 +19,7 @@ from panewise.plan.nodes import (
     Window,
     WindowAggregate,
 )
+from panewise.planner.refreshing import windows_move_in_steps
 from panewise.windows.base import Clock
 
 if TYPE_CHECKING:
@@ -51,24 +52,20 @@ def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
 
 
 def refresh_instants(d: Definition, node: Node) -> list[int] | None:
-    """The instants at which the exposed windows of a plan move, while any shows something; None if at every instant.
+    """The instants at which the exposed windows of a plan move, while any shows something; None if not in steps.
 
-    Each window refreshes from the first row it shows on; all stop together, when the last row of all has left.
+    Each window refreshes from the first row it shows on; all stop together, when the last row of all has left. Windows
+    that never show a row never refresh.
     """
-    windows = exposed_windows(node)
-    if not windows or any(window.clause.spec.clock is not Clock.TIME for window in windows):
+    if not windows_move_in_steps(node):
         return None
     found: set[int] = set()
     last = last_shown(d, node)
-    for window in windows:
-        spec = window.clause.spec
+    for window in exposed_windows(node):
         tau = min((enter for enter, _ in _lives(d, window)), default=None)
         while tau is not None and tau <= last:
             found.add(tau)
-            following = scopes.next_move(spec, tau)
-            if following == tau + 1 and scopes.next_move(spec, following) == tau + 2:
-                return None
-            tau = following
+            tau = scopes.next_move(window.clause.spec, tau)
     return sorted(found)
 
 

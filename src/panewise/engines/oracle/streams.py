@@ -27,7 +27,8 @@ def emitted(d: Definition, node: RelationToStream) -> list[Tup]:
     if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:  # else no result falls between refreshes
         return _restored(d, node)
     if node.kind is Kind.RSTREAM:
-        times = d.refreshes(node.input) or d.instants(node.input)
+        steps = d.refreshes(node.input)
+        times = d.instants(node.input) if steps is None else steps
         return [_dated(t, tau, i) for tau in times for i, t in enumerate(d.relation(node.input, tau))]
     return _differences(d, node.input, node.kind)
 

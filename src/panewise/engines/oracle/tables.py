@@ -11,7 +11,7 @@ from panewise.engines.oracle import operators
 from panewise.engines.oracle.late import kind_of
 from panewise.engines.oracle.tuples import Tup, joined, ordinal, value_of
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Table, TableJoin
-from panewise.planner.forms import is_retroactive, table_of
+from panewise.planner.forms import CHANGE, is_retroactive, table_of
 from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TableChange:
 
 
 def changes_of(d: Definition, table: Table | Source) -> list[TableChange]:
-    """The history of a table: as given, or its rows in the timeline as insertions."""
+    """The history of a table: as given, or its rows in the timeline, which come, or go where ``change`` is -1."""
     if table.name in d.tables:
         return sorted(d.tables[table.name], key=lambda c: c.at)
     column = table.schema.time
@@ -41,7 +41,10 @@ def changes_of(d: Definition, table: Table | Source) -> list[TableChange]:
         if arrival.stream == table.name and not isinstance(arrival.item, Punctuation):
             row = arrival.item
             at = BEFORE_EVERYTHING if column is None else ordinal(row[column], column, kind_of(table.schema, column))
-            found.append(TableChange(at, row))
+            said = CHANGE not in table.schema.columns and CHANGE in row
+            insert = not said or row[CHANGE] != -1
+            beside = {CHANGE if said else None, None if insert else column}
+            found.append(TableChange(at, {n: v for n, v in row.items() if n not in beside}, insert))
     return sorted(found, key=lambda c: c.at)
 
 

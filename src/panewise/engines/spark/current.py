@@ -1,7 +1,11 @@
 """A changing relation as a table that is always current, for readers who want what is there and not what happened.
 
+    changes = pw.sql("SELECT …", s=stream, emit="punctuated")
     changes.writeStream.foreachBatch(current_state("out")).option("checkpointLocation", "state").start()
     read_current(spark, "out")
+
+Rows that came with their end leave when the query's punctuation passes it, whether anything else happens or not: hence
+``emit="punctuated"``. Relations that send changes say of every row when it goes, and need none.
 
 Every micro-batch writes the table anew beside the old one, and a small file that says which one counts: a reader sees
 the relation before or after a batch, never between, and a batch that Spark repeats is not taken in twice. Meant for
@@ -17,16 +21,19 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from panewise.core.errors import SchemaError, SourceError
+from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.sinks import write_whole
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM
+from panewise.progress.punctuation import PUNCTUATION_KEY, Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 POINTER = "current.json"
-NOW = "__pw_now"
 
 
 def current_state(folder: str | Path) -> CurrentState:
@@ -66,10 +73,15 @@ class CurrentState:
 
 
 def _after(changes: DataFrame, before: DataFrame | None) -> DataFrame:
+    said = PUNCTUATION_KEY in changes.columns
+    rows = changes.where(F.col(PUNCTUATION_KEY).isNull()).drop(PUNCTUATION_KEY) if said else changes
     if CHANGE in changes.columns and VALID_FROM in changes.columns:
-        return _summed(changes, before)
-    if EXPIRES_AT in changes.columns:
-        return _alive(changes if before is None else before.union(changes))
+        return _summed(rows, before)
+    if EXPIRES_AT in changes.columns and VALID_FROM in changes.columns:
+        if not said:
+            raise SchemaError("rows with their ends leave when the query has passed them, so its results must say how "
+                              "far it is: write emit='punctuated' where the query is made")
+        return _alive(rows if before is None else before.union(rows), _bound(changes))
     raise SchemaError(f"a current state needs results with {VALID_FROM!r} and {CHANGE!r} or {EXPIRES_AT!r}, as a "
                       f"changing relation has them; there are {', '.join(changes.columns)}")
 
@@ -87,11 +99,38 @@ def _summed(changes: DataFrame, before: DataFrame | None) -> DataFrame:
     return found.where(F.col(CHANGE) > 0).select(*map(quoted, names), VALID_FROM, copies.alias(CHANGE)).drop(CHANGE)
 
 
-def _alive(rows: DataFrame) -> DataFrame:
-    """Rows whose end has not come at the latest instant at which anything is known to have happened."""
-    latest = rows.agg(F.max(VALID_FROM).alias(NOW))
-    alive = F.col(EXPIRES_AT).isNull() | (F.col(EXPIRES_AT) > F.col(NOW))
-    return rows.crossJoin(F.broadcast(latest)).where(alive).drop(NOW)
+def _alive(rows: DataFrame, bound: int) -> DataFrame:
+    """Rows that are there at the last instant that is complete: the one before the bound."""
+    if bound == NO_BOUND:
+        return rows
+    forever = F.col(EXPIRES_AT).isNull()
+    return rows.where(forever if bound == FINISHED else forever | (_ordinal(rows) >= bound))
+
+
+def _bound(changes: DataFrame) -> int:
+    """How far the results of a micro-batch are: what all shards say."""
+    kind = _kind(changes)
+    said = changes.select(PUNCTUATION_KEY).where(F.col(PUNCTUATION_KEY).isNotNull()).distinct().collect()
+    found = [Punctuation.from_json(json.loads(row[0]), VALID_FROM, kind) for row in said]
+    bounds = [FINISHED if p.covers_everything else p.linear_bound(VALID_FROM) for p in found]
+    return min((bound for bound in bounds if bound is not None), default=NO_BOUND)
+
+
+def _kind(frame: DataFrame) -> OrdinalKind:
+    data_type = frame.schema[EXPIRES_AT].dataType
+    if isinstance(data_type, T.TimestampType | T.TimestampNTZType):
+        return OrdinalKind.TIMESTAMP
+    return OrdinalKind.DATE if isinstance(data_type, T.DateType) else OrdinalKind.INTEGER
+
+
+def _ordinal(rows: DataFrame) -> Column:
+    """The end as a number."""
+    end, data_type = F.col(EXPIRES_AT), rows.schema[EXPIRES_AT].dataType
+    if isinstance(data_type, T.TimestampNTZType):
+        return F.unix_micros(F.to_utc_timestamp(end.cast("timestamp"), F.current_timezone()))
+    if isinstance(data_type, T.TimestampType):
+        return F.unix_micros(end)
+    return F.unix_date(end) if isinstance(data_type, T.DateType) else end
 
 
 def _pointer(home: Path) -> dict[str, Any] | None:

@@ -9,10 +9,12 @@ from pyspark.sql import DataFrame
 
 from panewise.engines.spark.batch import batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.queries.running import explain_hosting, is_hosted
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
+from panewise.planner.choices import Stats
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,15 @@ class Step:
     state: str = "none"
 
 
-def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
-    """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state."""
+def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
+                   stats: Stats = None) -> str:
+    """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state.
+
+    Of a plan that runs as a query per shard, how it is split, and which plan ``stats`` of its inputs choose.
+    """
     check(plan, "spark")
+    if is_hosted(plan):
+        return explain_hosting(plan, inputs, shards=shards, stats=stats)
     fragment = take_apart(plan, inputs)
     streaming = fragment.below.isStreaming
     lines = [f"strategy  {_streaming_strategy(fragment) if streaming else batch_strategy(fragment)}"]

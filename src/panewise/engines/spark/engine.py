@@ -9,7 +9,13 @@ from pyspark.sql import DataFrame
 from panewise.core.errors import PlanError
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
-from panewise.engines.spark.queries.running import explain_hosting, is_hosted, query_batch, query_stream
+from panewise.engines.spark.queries.running import (
+    PUNCTUATED,
+    explain_hosting,
+    is_hosted,
+    query_batch,
+    query_stream,
+)
 from panewise.engines.spark.relation import is_stateless, passed_on
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
@@ -17,15 +23,17 @@ from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
+from panewise.planner.choices import Stats
 from panewise.progress.late import LatePolicy
 
 
 def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
-        progress: str | Mapping[str, str] = "source", emit: str = "final") -> DataFrame:
+        progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None) -> DataFrame:
     """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
 
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
-    one needs one, unless it carries punctuation.
+    one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
+    plans of joins and changing relations.
     """
     policies = {progress} if isinstance(progress, str) else set(progress.values()) or {"source"}
     if not any(frame.isStreaming for frame in inputs.values()):
@@ -35,17 +43,18 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         if emit.strip().lower() != "final":
             raise PlanError(f"emit={emit!r} shows results before they are final, and those of a static DataFrame are "
                             "final at once: leave it out, or read the data as a stream")
-        return run_batch(plan, inputs, late=late)
+        return run_batch(plan, inputs, late=late, stats=stats)
     silent = [name for name, frame in inputs.items() if frame.isStreaming and CONTROL not in frame.columns
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
     if silent:
         raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
                         "late rows can be, progress='late:10 s', or that they come in order, progress='ordered'; "
                         "progress={'name': policy, …} gives each stream its own")
-    return run_streaming(plan, inputs, late=late, progress=progress, emit=emit)
+    return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats)
 
 
-def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP) -> DataFrame:
+def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
+              stats: Stats = None) -> DataFrame:
     """The complete result of a plan over bounded DataFrames, one per stream name; nothing runs before an action.
 
     A DataFrame has no order of arrival, so no row of it is late, unless its rows carry the bound in force at their
@@ -55,13 +64,14 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
     if is_stateless(plan):
         return passed_on(plan, inputs)
     if is_hosted(plan):
-        return query_batch(plan, inputs, late=LatePolicy.parse(late))
+        return query_batch(plan, inputs, late=LatePolicy.parse(late), stats=stats)
+    _no_choice(stats)
     return batch(take_apart(plan, inputs), LatePolicy.parse(late))
 
 
 def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
                   progress: str | Mapping[str, str] = "source", shards: int | None = None,
-                  emit: str = "final") -> DataFrame:
+                  emit: str = "final", stats: Stats = None) -> DataFrame:
     """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
 
     ``progress`` is one policy, or one per stream name; a union promises what all its inputs promise.
@@ -70,17 +80,29 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     ``emit`` asks for early results: ``"change"`` shows after every micro-batch what has changed in open windows,
     ``"early:10 s"`` whenever promises have moved on so far. Results then are a log with a column ``change``: +1 for a
     row that holds now, -1 for one shown before that does not any more; added up they are the final results.
+    ``"punctuated"`` is for changing relations: rows whose column ``punctuation`` is not null say how far results are.
     """
     check(plan, "spark")
+    if emit.strip().lower() == PUNCTUATED and (is_stateless(plan) or not is_hosted(plan)):
+        raise PlanError(f"emit={emit!r} is for relations over windows: other results say by their window when they are "
+                        "complete, or need not say it")
     if is_stateless(plan):
         return passed_on(plan, inputs)
     if is_hosted(plan):
-        return query_stream(plan, inputs, late=LatePolicy.parse(late), progress=progress, shards=shards, emit=emit)
+        return query_stream(plan, inputs, late=LatePolicy.parse(late), progress=progress, shards=shards, emit=emit,
+                            stats=stats)
+    _no_choice(stats)
     fragment = take_apart(plan, judged_alike(inputs, progress))
     if not fragment.below.isStreaming:
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
     return streaming(fragment, late=LatePolicy.parse(late), progress=progress,
                      shards=shards or default_shards(fragment.below), emit=emit)
+
+
+def _no_choice(stats: Stats) -> None:
+    if stats is not None:
+        raise PlanError("how a window aggregate runs on Spark is chosen by rule, as explain() shows: leave stats= out; "
+                        "it chooses among the plans of joins and changing relations")
 
 
 def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, str]) -> Mapping[str, DataFrame]:
@@ -95,13 +117,14 @@ def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, s
     return {name: frame.drop(ROW_BOUND) for name, frame in inputs.items()}
 
 
-def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
+def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
+                     stats: Stats = None) -> str:
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
     if is_stateless(plan):
         return "strategy: columns and filters in the JVM; rows pass as they come"
     if is_hosted(plan):
-        return explain_hosting(plan, inputs, shards=shards)
+        return explain_hosting(plan, inputs, shards=shards, stats=stats)
     fragment = take_apart(plan, inputs)
     lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)] if fragment.paned else []
     if fragment.below.isStreaming:

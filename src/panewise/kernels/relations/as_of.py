@@ -38,8 +38,8 @@ class AsOfJoin(RelationOperator):
         self._table.add(table.lives, codes, len(self._keys))
         lives = rows.lives
         times = lives.age[0]
-        before = Lives(lives.table, lives.uid, times - 1, times, lives.age)  # alive in the instant before each row
-        found, slots = self._table.probe(asking, before, len(self._table.arena), NO_BOUND)
+        # alive in the instant before each row
+        found, slots = self._table.probe(asking, times - 1, times, len(self._table.arena), NO_BOUND)
         met = lives.take(found)
         both = pa.table([*met.table.columns, *self._table.arena.payload.take(slots).columns], schema=self.schema)
         out = Lives(both, met.uid, met.born, met.expires, met.age)

@@ -82,6 +82,8 @@ def merged_states(aggregate: BoundAggregate, members: Members, arguments: Sequen
     columns = list(arguments)
     if function.needs_order:
         columns.append(pa.array(np.arange(1, len(members) + 1)))
+    if (members.high - members.low == 1).all():  # each row counts in one cell: nothing to share
+        return function.partials(columns, members.low, cells, inputs)
     ranges, first = group_codes([members.low, members.high]) if len(members) else (integers(), integers())
     states = function.partials(columns, ranges, len(first), inputs)
     nodes, held = _nodes(members.low[first], members.high[first], cells)

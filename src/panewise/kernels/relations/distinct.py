@@ -1,8 +1,8 @@
 """DISTINCT: one row per value that is there (Golab 3.5.2, Patroumpas and Sellis 4.2).
 
 Where the ends of rows are known, delta* names a representative and keeps one spare row for it, so its state is at most
-twice its output. Over strict inputs, and when every duplicate is to replace the row before, counters say when a value
-comes and when its last copy goes; the copies have equal columns, so nobody can tell which is shown.
+twice its output. Over strict inputs counters say when a value comes and when its last copy goes; the copies have equal
+columns, so nobody can tell which is shown. ``newest_row`` is for duplicates that replace the row before.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
 from panewise.kernels.relations.distinct_numba import NOBODY, represent
 from panewise.kernels.relations.live_codes import LiveCodes, renumbered
@@ -149,7 +150,7 @@ class DistinctByCount(RelationOperator):
         self._counts.values[cells.code] = after  # of equal codes the last assignment stays
         coded = lives.with_table(pa.table([pa.array(codes)], schema=CODE))
         self._rows.enter(coded.filter(~brief), upto)
-        first = self._first(lives, codes, turns.code[turns.on])
+        first = self._first(lives, codes, turns.code[turns.on], turns.at[turns.on])
         out = Lives(first.table, self._uids.draw(len(first)), turns.at[turns.on], turns.ends()[turns.on], first.age)
         off = ~turns.on & np.r_[True, turns.code[1:] != turns.code[:-1]]  # what was on before the step
         ends = Ends(self._shown.values[turns.code[off]], turns.at[off])
@@ -161,10 +162,11 @@ class DistinctByCount(RelationOperator):
         return Delta(out, ends, delta.ticks)
 
     @staticmethod
-    def _first(lives: Lives, codes: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> Lives:
-        """A row of the step for every value that comes: there is one, since it comes."""
-        order = np.argsort(codes, kind="stable")
-        return lives.take(order[np.searchsorted(codes[order], wanted)])
+    def _first(lives: Lives, codes: Ordinals, wanted: Ordinals, at: Ordinals) -> Lives:
+        """A row for every value that comes, born when it does."""
+        order = np.lexsort((lives.born, codes))
+        cells = cells_of(np.concatenate([codes[order], wanted]), np.concatenate([lives.born[order], at]))
+        return lives.take(order[np.searchsorted(cells.of_event[: len(order)], cells.of_event[len(order) :])])
 
     def _forget(self) -> None:
         if not self._codes.crowded(self._rows.count):

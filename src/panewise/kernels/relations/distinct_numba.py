@@ -49,7 +49,7 @@ def represent(codes: Ints, born: Ints, expires: Ints, leaving: Ints, current: In
             rows[found], since[found], until[found] = row, born[row], expires[row]
             found += 1
             end = expires[row]
-        elif expires[row] > end and (other == -1 or expires[row] > other_end):
+        elif expires[row] > end and (other == -1 or expires[row] >= other_end):  # of equal ends the youngest
             other, other_end = row, expires[row]
         current[code], spare[code], spare_end[code] = end, other, other_end
     for i in range(values):

@@ -88,9 +88,10 @@ class Side:
         self.codes, self.nexts, self.heads = Growing(codes), Growing(), Growing()
         self._link(codes, 0, keys)
 
-    def probe(self, codes: Ordinals, lives: Lives, below: int, gone: int) -> tuple[Ordinals, Ordinals]:
+    def probe(self, codes: Ordinals, born: Ordinals, expires: Ordinals, below: int,
+              gone: int) -> tuple[Ordinals, Ordinals]:
         """Rows that ask, and slots below a given one that live together with them."""
-        arguments = (codes, lives.born, lives.expires, self.heads.values, self.nexts.values, self.arena.born,
+        arguments = (codes, born, expires, self.heads.values, self.nexts.values, self.arena.born,
                      self.arena.expires, below, self.in_order, gone)
         count = count_pairs(*arguments) if len(codes) and below else 0
         rows, slots = integers(count), integers(count)
@@ -116,8 +117,9 @@ class Pairing:
                  for scalars, delta in ((self.match.left, left), (self.match.right, right))]
         first_left = self.left.add(left.lives, codes[0], len(self._keys))
         first_right = self.right.add(right.lives, codes[1], len(self._keys))
-        rows, slots = self.right.probe(codes[0], left.lives, len(self.right.arena), self.reached)
-        others, olds = self.left.probe(codes[1], right.lives, first_left, self.reached)
+        one, other = left.lives, right.lives
+        rows, slots = self.right.probe(codes[0], one.born, one.expires, len(self.right.arena), self.reached)
+        others, olds = self.left.probe(codes[1], other.born, other.expires, first_left, self.reached)
         pairs = self._lived(np.concatenate([rows + first_left, olds]), np.concatenate([slots, others + first_right]))
         self.reached = upto
         if self.match.residual is None or not len(pairs):

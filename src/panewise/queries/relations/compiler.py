@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -20,11 +20,13 @@ from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
 from panewise.kernels.relations.group_aggregate import GroupAggregate
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.lifetime import StopAfter
+from panewise.kernels.relations.many_join import JoinedWindow, ManyJoin
+from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
-from panewise.kernels.relations.staying import STAYS, THEIRS, FirstToGo, NoteEnds, StayOn
+from panewise.kernels.relations.staying import StayOn
 from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
@@ -42,8 +44,10 @@ from panewise.planner.forms import (
     is_retroactive,
 )
 from panewise.planner.labels import Label, UpdatePattern, label
+from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.refreshing import common_slide, eager, externalised, windows_move_in_steps
 from panewise.queries.relations.aggregates import grouped_by
+from panewise.queries.relations.mixed import MIXABLE, staying
 from panewise.queries.relations.ports import Ports
 from panewise.queries.relations.predicates import compared_columns, match_of
 from panewise.queries.relations.styles import Style, queue_for
@@ -72,15 +76,11 @@ class Watch:
     """Rows of a stream that is never late still wait for a table."""
 
 
-MIXABLE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join)
-"""What may stand above internal and external windows at once."""
-
-
 class Compiler:
     """Makes the stages of one plan; every occurrence of a node gets stages of its own."""
 
-    def __init__(self, ports: Ports, style: Style, announced: Set[n.Node] = frozenset()) -> None:
-        self.ports, self.style, self.announced = ports, style, announced
+    def __init__(self, ports: Ports, style: Style, physical: Physical = BY_RULE) -> None:
+        self.ports, self.style, self.physical = ports, style, physical
         self.uids = Uids()
         self._watch = Watch()
 
@@ -107,8 +107,8 @@ class Compiler:
         if is_internal(node):
             return self._produced(node)
         if is_mixed(node) and isinstance(node, MIXABLE):
-            below = self._staying(node)
-            return self._stage(node, StayOn(below.schema), below)
+            below = staying(self, node)
+            return self.stage(node, StayOn(below.schema), below)
         match node:
             case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
                 return self.relation(node.input)
@@ -128,8 +128,10 @@ class Compiler:
                 return self._union(node, [self.relation(part) for part in node.parts])
             case n.Window():
                 return self._window(node)
+            case n.Join() if self.style is Style.UPA and (found := self.physical.joined_at_once(node)) is not None:
+                return self._at_once(found)
             case n.Join():
-                return self._join(node, self.relation(node.left), self.relation(node.right))
+                return self.join(node, self.relation(node.left), self.relation(node.right))
             case n.SemiJoin() | n.AntiJoin():
                 return self._existence(node, self.relation(node.left), self.relation(node.right))
             case n.BagDifference():
@@ -145,28 +147,28 @@ class Compiler:
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
 
     def _filter(self, node: n.Filter, below: Stage) -> Stage:
-        return self._stage(node, FilterRows(below.schema, node.predicate), below)
+        return self.stage(node, FilterRows(below.schema, node.predicate), below)
 
     def _project(self, node: n.Project, below: Stage) -> Stage:
         operator = ProjectRows(below.schema, node.columns, [item.scalar for item in node.items])
-        return self._stage(node, operator, below)
+        return self.stage(node, operator, below)
 
     def _qualify(self, node: n.Qualify, below: Stage) -> Stage:
         names = [f"{node.alias}.{name}" for name in below.schema.names]
-        return self._stage(node, RenameRows(below.schema, names), below)
+        return self.stage(node, RenameRows(below.schema, names), below)
 
     def _union(self, node: n.Union, parts: list[Stage]) -> Stage:
-        return self._stage(node, UnionRows([part.schema for part in parts]), *parts)
+        return self.stage(node, UnionRows([part.schema for part in parts]), *parts)
 
     def _window(self, node: n.Window) -> Stage:
         clause = node.clause
         if clause.spec.clock is not Clock.TIME:
             with self._watching(Watch(ordered=True)):
                 below = self.stream(node.input, TIME)
-            return self._stage(node, self._windowed(clause, below), below)
+            return self.stage(node, self._windowed(clause, below), below)
         with self._watching(Watch()):
             below = self.stream(node.input, clause.attribute)
-        return self._stage(node, self._windowed(clause, below), below)
+        return self.stage(node, self._windowed(clause, below), below)
 
     def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
         if clause.spec.clock is not Clock.TIME:
@@ -175,73 +177,60 @@ class Compiler:
         return TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
                           negative=self.style is Style.NEGATIVE, ticking=self._watch.ticking, clock=self._watch.clock)
 
-    def _join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
+    def join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
+        """Pairs of two relations."""
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
                               left_in_order=self.in_order(left), right_in_order=self.in_order(right),
                               catalogued=self.has_ends(left) or self.has_ends(right))
-        return self._stage(node, operator, left, right)
+        return self.stage(node, operator, left, right)
+
+    def _at_once(self, found: JoinedAtOnce) -> Stage:
+        """A join of many windows as one operator; columns that were left out between joins are left out at its end."""
+        stages = [self.relation(side) for side in found.inputs]
+        windows = [JoinedWindow(stage.schema, column, self.in_order(stage))
+                   for stage, column in zip(stages, found.columns, strict=True)]
+        joined = self.stage(found.node, ManyJoin(windows, found.key, self.uids, found.order), *stages)
+        names = list(found.node.columns)
+        if joined.schema.names == names:
+            return joined
+        shown = ProjectRows(joined.schema, names, [Scalar.column(name) for name in names])
+        return Stage(shown, (joined,), joined.label, "hidden")
 
     def _distinct(self, node: n.Distinct, below: Stage) -> Stage:
-        if self.seen(node).pattern is UpdatePattern.STR or self.has_ends(below):
+        replaced = node.policy == "recent" and self.seen(node).pattern is UpdatePattern.STR
+        if self.has_ends(below) or (replaced and self.style is not Style.UPA):
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
-            return self._stage(node, counted, below)
-        return self._stage(node, DistinctByEnd(below.schema, self.uids), below)
+            return self.stage(node, counted, below)
+        by_end = DistinctByNewest if replaced else DistinctByEnd
+        return self.stage(node, by_end(below.schema, self.uids), below)
 
     def _existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
         match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
         if match.residual is not None:
             pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
-            return self._stage(node, pairs, left, right)
+            return self.stage(node, pairs, left, right)
         by_key = Existence(left.schema, match, self.uids, queue_for(right.label, self.style), wanted=wanted)
-        return self._stage(node, by_key, left, right)
+        return self.stage(node, by_key, left, right)
 
     def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
         operator = Difference(left.schema, right.schema, self.uids, queue_for(right.label, self.style))
-        return self._stage(node, operator, left, right)
+        return self.stage(node, operator, left, right)
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
         grouped = grouped_by(node, below.schema)
         operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self._watch.every)
-        return self._stage(node, operator, below)
+        return self.stage(node, operator, below)
 
     def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
-        return self._stage(node, StopAfter(below.schema, node.amount, sources), below)
+        return self.stage(node, StopAfter(below.schema, node.amount, sources), below)
 
     def _relayed(self, node: n.Relayed) -> Stage:
         schema = pa.schema([(c, node.schema.columns[c]) for c in node.columns])
         operator = RelayedChanges(schema, self.uids, CHANGE) if form_of(node.of) is Form.CHANGES else \
             RelayedLives(schema, self.uids, EXPIRES_AT)
         self.ports.of(node, VALID_FROM).leaves.append(operator)
-        return self._stage(node, operator)
-
-    # -- internal windows beside external ones
-
-    def _staying(self, node: n.Node) -> Stage:
-        """A node as if all its windows were external, with a hidden column for the ends of the external rows."""
-        match node:
-            case n.Filter() if is_mixed(node):
-                below = self._staying(node.input)
-                return self._stage(node, FilterRows(below.schema, node.predicate), below)
-            case n.Project() if is_mixed(node):
-                below = self._staying(node.input)
-                scalars = [*(item.scalar for item in node.items), Scalar.column(STAYS)]
-                return self._stage(node, ProjectRows(below.schema, [*node.columns, STAYS], scalars), below)
-            case n.Qualify() if is_mixed(node):
-                below = self._staying(node.input)
-                names = [*(f"{node.alias}.{name}" for name in below.schema.names[:-1]), STAYS]
-                return self._stage(node, RenameRows(below.schema, names), below)
-            case n.Union() if is_mixed(node):
-                parts = [self._staying(part) for part in node.parts]
-                return self._stage(node, UnionRows([part.schema for part in parts]), *parts)
-            case n.Join() if is_mixed(node):
-                left, right = self._staying(node.left), self._staying(node.right)
-                theirs = RenameRows(right.schema, [*right.schema.names[:-1], THEIRS])
-                pairs = self._join(node, left, Stage(theirs, (right,), right.label, "hidden"))
-                return Stage(FirstToGo(pairs.schema), (pairs,), pairs.label, "hidden")
-        internal = is_internal(node)
-        below = self.relation(externalised(node))
-        return self._stage(node, NoteEnds(below.schema, internal=internal), below)
+        return self.stage(node, operator)
 
     # -- tables
 
@@ -252,10 +241,10 @@ class Compiler:
             table = self._table(node.table, [] if retroactive else compared_columns(node))
         match = match_of(node.predicate, rows.schema, table.schema)
         if not retroactive:
-            return self._stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
+            return self.stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
                           catalogued=True)
-        return self._stage(node, join, rows, table)
+        return self.stage(node, join, rows, table)
 
     def _table(self, node: n.Node, fresh: list[str]) -> Stage:
         match node:
@@ -270,7 +259,7 @@ class Compiler:
                 rows = TableRows(node.name, schema, self.uids, time=node.schema.time, fresh=fresh,
                                  ticking=self._watch.ticking)
                 self.ports.of(node, node.schema.time).leaves.append(rows)
-                return self._stage(node, rows)
+                return self.stage(node, rows)
         raise UnsupportedError(f"{type(node).__name__} in place of a table is not yet run by the embedded engine; "
                                "use engine='oracle'")
 
@@ -286,20 +275,20 @@ class Compiler:
                 with self._watching(Watch(clock=clock, every=True)):
                     below = self.relation(inside)
                 queue = queue_for(below.label, self.style)
-                return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
+                return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
             with self._watching(Watch(every=True)):
                 below = self.relation(inside)
         else:
             with self._watching(Watch()):
                 below = self.relation(inside)
-        return self._stage(node, Produced(below.schema, self.uids, ticking=ticking), below)
+        return self.stage(node, Produced(below.schema, self.uids, ticking=ticking), below)
 
     def _output_window(self, node: n.RelationToStream) -> Stage:
         made = self._produced(node.input)
         if node.output_window is None:
             return made
         clause = replace(node.output_window, attribute="", partition=())  # by the instant at which a row is produced
-        return self._stage(node, self._windowed(clause, made), made)
+        return self.stage(node, self._windowed(clause, made), made)
 
     def _to_stream(self, node: n.RelationToStream) -> Stage:
         """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
@@ -315,19 +304,19 @@ class Compiler:
                 operator = RestoredSnapshots(below.schema, self.uids, queues, spec, shown, ticking=ticking)
             else:
                 operator = ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
-            return self._stage(node, operator, below)
+            return self.stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if windows_move_in_steps(node.input) else None
             with self._watching(Watch(clock=clock, ticking=clock is None, every=every)):
                 below = self.relation(node.input)
             queue = queue_for(below.label, self.style)
-            return self._stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
+            return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
         with self._watching(Watch(every=every)):
             below = self.relation(node.input)
         sign = 1 if node.kind is kinds.ISTREAM else -1
         operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
                                    ticking=ticking)
-        return self._stage(node, operator, below)
+        return self.stage(node, operator, below)
 
     # -- streams
 
@@ -371,7 +360,7 @@ class Compiler:
         inner = self.ports.aggregate(node)
         leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
         inner.leaves.append(leaf)
-        return self._stage(node, leaf)
+        return self.stage(node, leaf)
 
     def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
         if not node.schema.columns:
@@ -380,13 +369,14 @@ class Compiler:
         operator = SourceRows(pa.schema(list(node.schema.columns.items())), self.uids, by_arrival=by_arrival,
                               ticking=self._watch.ticking)
         port.leaves.append(operator)
-        return self._stage(node, operator)
+        return self.stage(node, operator)
 
     # -- what stages share
 
-    def _stage(self, node: n.Node, operator: RelationOperator, *inputs: Stage) -> Stage:
+    def stage(self, node: n.Node, operator: RelationOperator, *inputs: Stage) -> Stage:
+        """An operator with its label; above it every end is sent where that was decided."""
         stage = Stage(operator, inputs, self.seen(node, inputs), type(node).__name__, node=node)
-        if node not in self.announced:
+        if node not in self.physical.announced:
             return stage
         return Stage(AnnouncedEnds(stage.schema), (stage,), stage.label, "announced ends")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,8 @@ from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
 from panewise.planner.optimizer import Optimized, optimize
 from panewise.planner.optimizer import is_relational as worth_optimizing
-from panewise.planner.relation_flow import Flows
-from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
-from panewise.planner.structures import announced, choose_structures
+from panewise.planner.physical import BY_RULE, Physical, physical
+from panewise.planner.relation_statistics import RelationStatistics, known_inputs
 from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
@@ -55,11 +54,12 @@ class RelationQuery(ShowsLateRows):
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
     ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
     give the same results; then what comes and goes is counted, and ``status()["replan"]`` says when another plan has
-    become better.
+    become better. ``decided`` is what they decide beside the plan, where that was done before.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
-                 style: str | Style = Style.UPA, emit: str = "final", stats: Stats = None) -> None:
+                 style: str | Style = Style.UPA, emit: str = "final", stats: Stats = None,
+                 decided: Physical | None = None) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
@@ -68,12 +68,12 @@ class RelationQuery(ShowsLateRows):
         self._ports = Ports(progress, self.late)
         self._form = form_of(plan)
         self._kind = time_kind(plan)
-        known = self._known(stats)
+        known = known_inputs(stats)
         optimized = self._optimized(known)
         self.running = plan if optimized is None else optimized.plan
         self.watch = None if optimized is None or known is None else PlanWatch(optimized)
-        self.announced = self._announced(known)
-        compiler = Compiler(self._ports, self.style, self.announced)
+        self.physical = self._physical(known) if decided is None else decided
+        compiler = Compiler(self._ports, self.style, self.physical)
         self._root = compiler.root(self.running, self._form)
         self._uids = compiler.uids
         self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)
@@ -88,11 +88,6 @@ class RelationQuery(ShowsLateRows):
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
 
-    @staticmethod
-    def _known(stats: Stats) -> RelationStatistics | None:
-        named = {str(name): value for name, value in stats.items()} if isinstance(stats, Mapping) else {}
-        return declared_relations(named) if speaks_of_inputs(named) else None
-
     def _optimized(self, known: RelationStatistics | None) -> Optimized | None:
         """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
         selections moved down and columns that nobody reads left out."""
@@ -100,11 +95,9 @@ class RelationQuery(ShowsLateRows):
             return None
         return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP)  # one plan for all styles
 
-    def _announced(self, known: RelationStatistics | None) -> Set[Node]:
-        """Where negatives for every end cost less than calendars, by the share of rows that leave early."""
-        if known is None or self.style is not Style.UPA:
-            return frozenset()
-        return announced(choose_structures(self.running, flows=Flows(self.running, known)))
+    def _physical(self, known: RelationStatistics | None) -> Physical:
+        """Where negatives for every end cost less than calendars, and which joins run at once."""
+        return physical(self.running, known) if self.style is Style.UPA else BY_RULE
 
     # -- in and out
 
@@ -174,8 +167,10 @@ class RelationQuery(ShowsLateRows):
         if isinstance(item, pa.RecordBatch | pa.Table):
             if CHANGE not in item.schema.names:
                 return None
-            return np.array(item.column(CHANGE).to_pylist(), np.int64)
-        return np.array([row.get(CHANGE, 1) for row in item], np.int64)
+            said = item.column(CHANGE).to_pylist()
+        else:
+            said = [row.get(CHANGE) for row in item]
+        return np.array([1 if change is None else change for change in said], np.int64)
 
     @property
     def guarded(self) -> bool:
@@ -342,8 +337,9 @@ class RelationQuery(ShowsLateRows):
     @property
     def fingerprint(self) -> str:
         """What a checkpoint must have been made with to be used here: this plan, run in this style."""
-        announced = " ".join(sorted(map(repr, self.announced)))
-        text = f"{self.plan!r} {self.running!r} {self.style.value} {announced}"
+        announced = " ".join(sorted(map(repr, self.physical.announced)))
+        at_once = " ".join(map(str, self.physical.at_once))
+        text = f"{self.plan!r} {self.running!r} {self.style.value} {announced}{at_once}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def snapshot(self, extra: Mapping[str, Any] | None = None) -> bytes:

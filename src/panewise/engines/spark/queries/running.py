@@ -35,11 +35,23 @@ from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
 from panewise.kernels.state_file import table_bytes
 from panewise.plan.nodes import Named, Node, Relayed
 from panewise.planner.capabilities import check
+from panewise.planner.choices import Stats
 from panewise.planner.exchange import exchanged, relayed
+from panewise.planner.forms import VALID_FROM
+from panewise.planner.formula import formula
+from panewise.planner.optimizer import is_relational as worth_optimizing
+from panewise.planner.optimizer import optimize
+from panewise.planner.physical import BY_RULE, Physical, physical
+from panewise.planner.relation_statistics import known_inputs
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
+from panewise.progress.punctuation import PUNCTUATION_KEY
 from panewise.queries import open_plan
+from panewise.queries.relations import RelationQuery
+
+PUNCTUATED = "punctuated"
+"""How a relation is put out together with punctuation that says how far it is."""
 
 
 def is_hosted(plan: Node) -> bool:
@@ -50,12 +62,12 @@ def is_hosted(plan: Node) -> bool:
 # -- batch
 
 
-def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy) -> DataFrame:
+def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, stats: Stats = None) -> DataFrame:
     """The complete answer over bounded DataFrames."""
-    plan = _cut(plan, inputs, late)
+    plan, decided = _cut(plan, inputs, late, stats)
     inputs = {**inputs, **{part.name: query_batch(part.of, inputs, late=late) for part in relayed(plan)}}
     placed = _placed(plan, inputs, late, None)
-    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed))
+    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), decided=decided)
     stage = QueryStage(placed.inputs, placed.labels)
     rows = placed.rows()
     if CONTROL in rows.columns:  # all of it is there, whatever was promised on the way
@@ -108,17 +120,34 @@ class Nowhere:
 
 
 def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, progress: Progress,
-                 shards: int | None, emit: str = "final") -> DataFrame:
+                 shards: int | None, emit: str = "final", stats: Stats = None) -> DataFrame:
     """What happens, as it happens: a streaming DataFrame of the plan's results."""
-    if emit.strip().lower() != "final":
+    mode = emit.strip().lower()
+    if mode not in ("final", PUNCTUATED):
         raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change when "
-                        "its instant is complete")
-    plan = _cut(plan, inputs, late)
+                        f"its instant is complete; emit={PUNCTUATED!r} says how far it is")
+    plan, decided = _cut(plan, inputs, late, stats)
+    if mode == PUNCTUATED:
+        _check_punctuated(plan, late)
     parts = relayed(plan)
     _refuse_unknown(plan, progress)
     policies = {node.name: _policy(progress, node.name) for node in _named(plan)}
     below = {part.name: _relay(part, inputs, late, policies, shards) for part in parts}
-    return _streamed(plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards)
+    found = _streamed(plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
+                      decided=decided, relays=mode == PUNCTUATED)
+    return found.withColumnRenamed(CONTROL, PUNCTUATION_KEY)
+
+
+def _check_punctuated(plan: Node, late: LatePolicy) -> None:
+    query = open_plan(plan)
+    names = query.nothing().column_names
+    if not isinstance(query, RelationQuery) or VALID_FROM not in names:
+        raise PlanError(f"emit={PUNCTUATED!r} is for relations over windows, whose results are dated by "
+                        f"{VALID_FROM!r}; the results here have {', '.join(names)}")
+    if late is LatePolicy.SIDE:
+        raise PlanError(f"emit={PUNCTUATED!r} and late='side' are not for one query: choose one of them")
+    if PUNCTUATION_KEY in names:
+        raise PlanError(f"emit={PUNCTUATED!r} adds a column {PUNCTUATION_KEY!r}, and there is one: rename it with AS")
 
 
 def _relay(part: Relayed, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
@@ -130,8 +159,10 @@ def _relay(part: Relayed, inputs: Mapping[str, DataFrame], late: LatePolicy, pol
 
 
 def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
-              shards: int | None, relay: str | None = None) -> DataFrame:
-    """One part of a plan, with a punctuation of its own where another part reads it."""
+              shards: int | None, relay: str | None = None, *,
+              decided: Physical = BY_RULE, relays: bool = False) -> DataFrame:
+    """One part of a plan, with a punctuation of its own where another part or the user reads it."""
+    relays = relays or relay is not None
     inputs = {name: frame if policies.get(name, "source") == "source" else frame.drop(ROW_BOUND)  # by the policy
               for name, frame in inputs.items()}
     placed = _placed(plan, inputs, late, shards)
@@ -142,12 +173,12 @@ def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, pol
         raise UnsupportedError(NEEDS_STAMPS)
     behind = _behind(placed, policies)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
-                         _complete(placed), relays=relay is not None)
+                         _complete(placed), decided, relays=relays)
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
     metric = LATE_METRIC if relay is None else f"{LATE_METRIC} {relay}"
     observed = gathered.observe(metric, *measured(shared_windows=False))
-    schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if relay is not None else _with_late(config)
+    schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if relays else _with_late(config)
     return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
 
 
@@ -199,13 +230,24 @@ def _complete(placed: Placed) -> tuple[tuple[str, tuple[tuple[int | None, bytes]
 # -- both
 
 
-def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy) -> Node:
-    """The plan as it will run; with late rows as an output in one part, because they leave beside its results."""
+def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy,
+         stats: Stats = None) -> tuple[Node, Physical]:
+    """The plan as it will run, the cheapest where statistics of its inputs are given, and what else they decide.
+
+    With late rows as an output it is one part, because they leave beside its results.
+    """
     plan = with_columns(plan, inputs)
     check(plan, "spark")
-    if late is LatePolicy.SIDE:
-        return plan
-    return exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
+    known = known_inputs(stats)
+    if stats is not None:
+        if known is None or not worth_optimizing(plan):
+            raise PlanError("on Spark stats= chooses among the plans of joins and relations that change, by what is "
+                            "known of their inputs: stats={'stream.rows_per_second': 100}; leave it out here")
+        plan = optimize(plan, known, late_rows=late is not LatePolicy.DROP).plan
+    if late is not LatePolicy.SIDE:
+        plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
+    whole = known is not None and not relayed(plan)  # of what another part sends nothing is known
+    return plan, physical(plan, known) if whole else BY_RULE
 
 
 def _named(plan: Node) -> list[Named]:
@@ -233,12 +275,18 @@ def _spark_schema(schema: pa.Schema) -> T.StructType:
     return T.StructType([result_field(f.name, f.type) for f in schema])
 
 
-def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None) -> str:
+def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
+                    stats: Stats = None) -> str:
     """How Spark will run the plan, in a few lines."""
-    plan = _cut(plan, inputs, LatePolicy.DROP)
+    plan, decided = _cut(plan, inputs, LatePolicy.DROP, stats)
     moving = any(frame.isStreaming for frame in inputs.values())
     how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
     lines = [f"strategy: {how}"]
+    if stats is not None:
+        lines.append(f"plan, by statistics: {formula(plan)}")
+    if decided.announced:
+        lines.append(f"every end is sent from: {', '.join(sorted(type(node).__name__ for node in decided.announced))}")
+    lines += map(str, decided.at_once)
     for part in relayed(plan):
         below = _placed(part.of, inputs, LatePolicy.DROP, shards)
         lines.append(f"shards of {part.name}, the {type(part.of).__name__} below: {_split(below)}")

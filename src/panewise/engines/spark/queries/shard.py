@@ -25,6 +25,7 @@ from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
 from panewise.plan.nodes import Node
 from panewise.planner.forms import VALID_FROM, time_kind
+from panewise.planner.physical import BY_RULE, Physical
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -50,6 +51,8 @@ class QueryConfig:
     """Of inputs whose bound follows their largest value: the attribute, and how far behind."""
     complete: tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...] = ()
     """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
+    decided: Physical = BY_RULE
+    """What statistics of the inputs decide beside the plan."""
     relays: bool = False
     """Whether results go on to another part of the plan, which must hear how far they are."""
     emission: Emission = FINAL
@@ -57,6 +60,8 @@ class QueryConfig:
 
     def open(self) -> RunningQuery:
         """A new query."""
+        if self.decided != BY_RULE:
+            return RelationQuery(self.plan, late=self.late, decided=self.decided)
         return open_plan(self.plan, late=self.late)
 
     def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> QueryShard:

@@ -1,0 +1,72 @@
+"""What kernels hold of an edge, in the words of explain.
+
+A structure is chosen, and paid for, by the update pattern of the edge; which of its parts a kernel needs depends on who
+reads the rows. A join finds rows by key and never asks which of them leaves next, so it has no queue at all.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from panewise.plan import nodes as n
+from panewise.planner.equi_keys import join_condition
+from panewise.planner.forms import Form, form_of
+from panewise.planner.patterns import Label, UpdatePattern
+from panewise.planner.rewrites.scalars import conjuncts, equalities
+
+Style = Literal["upa", "negative", "direct"]
+CHAINS, NUMBERS, NOTHING = "chains by key", "rows by number", "not kept"
+QUEUE, CALENDAR, LIST = "queue", "calendar queue", "list in order of arrival"
+
+
+def held_by(consumer: n.Node, side: int, seen: Label, style: Style, *, announced: bool) -> str:
+    """What a consumer holds of one of its inputs; ``announced`` when every end is sent on the edge.
+
+    >>> sides = [n.Window(n.Source(name, n.SourceSchema()), None) for name in "ab"]
+    >>> [held_by(kind(*sides), 1, Label.wks(), "upa", announced=False) for kind in (n.Join, n.BagDifference)]
+    ['chains by key', 'counts by value, queue']
+    """
+    queue = queue_of(seen, style, announced=announced)
+    match consumer:
+        case n.Join() | n.TableJoin():
+            return CHAINS
+        case n.SemiJoin() | n.AntiJoin():
+            return CHAINS if side == 0 or has_other_conditions(consumer) else f"counts by key, {queue}"
+        case n.BagDifference():
+            return "chains by value, calendar queue" if side == 0 else f"counts by value, {queue}"
+    return queue
+
+
+def has_other_conditions(node: n.SemiJoin | n.AntiJoin) -> bool:
+    """Whether more than equal keys decides who meets, so that pairs are looked at."""
+    if node.predicate is None:
+        return False
+    if not node.left.columns or not node.right.columns:  # not known before the query meets its inputs
+        return len(equalities(node.predicate)) < len(conjuncts(node.predicate))
+    theirs = [name for name in node.right.columns if name not in node.left.columns]
+    return join_condition(node.predicate, node.left.columns, theirs).residual is not None
+
+
+def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool) -> str:
+    """What is held of the relation that a plan reports."""
+    while isinstance(plan, n.Lifetime):
+        plan = plan.input
+    if not isinstance(plan, n.RelationToStream):
+        form = form_of(plan)
+        if form is Form.LIVES and style == "negative":
+            return NUMBERS
+        if form is not Form.CHANGES:
+            return NOTHING
+    return queue_of(seen, style, announced=announced)
+
+
+def queue_of(seen: Label, style: Style, *, announced: bool) -> str:
+    """The store that knows which row leaves next."""
+    known = seen.downgrade()
+    if known.pattern is UpdatePattern.MON:
+        return "list that only grows"
+    if style == "negative" or announced or seen.replace or known.pattern is not seen.pattern:
+        return NUMBERS  # an end is sent for every row
+    if style == "direct":
+        return LIST
+    return QUEUE if seen.pattern is UpdatePattern.WKS else CALENDAR

@@ -1,0 +1,86 @@
+"""What explain says is kept is what the kernels have: every store of a running query by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pyarrow as pa
+import pytest
+
+from panewise.core.schema import Catalog, SourceSchema
+from panewise.engines.embedded import open_plan
+from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
+from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
+from panewise.kernels.relations.newest_row import DistinctByNewest
+from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue, Fifo, Scanned, Unqueued
+from panewise.planner.structures import choose_structures
+from panewise.sql import parse
+
+CATALOG = Catalog({name: SourceSchema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}, time="ts")
+                   for name in ("a", "b")})
+Style = Literal["upa", "negative", "direct"]
+NAMES: dict[type[ExpiryQueue], set[str]] = {
+    Fifo: {"queue", "list that only grows"}, Calendar: {"calendar queue", "rows by number"},
+    Scanned: {"list in order of arrival", "list that only grows"}, Unqueued: {"rows by number", "list that only grows"}}
+"""The words for a queue. A calendar stays empty where no row says when it leaves: rows are then found by number."""
+
+QUERIES = {
+    "aggregate": ("SELECT k, count(*) AS n FROM a [RANGE 5] GROUP BY k", (0,)),
+    "aggregate of a join": (
+        "SELECT a.k, count(*) AS n FROM a [RANGE 5], b [RANGE 9] WHERE a.k = b.k GROUP BY a.k", (0,)),
+    "aggregate of a count window": ("SELECT k, count(*) AS n FROM a [ROWS 5] GROUP BY k", (0,)),
+    "exists": ("SELECT k FROM a [RANGE 5] WHERE EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)", (0, 1)),
+    "except": ("SELECT k FROM a [RANGE 5] EXCEPT ALL SELECT k FROM b [RANGE 5]", (1,)),
+    "counted values": ("SELECT DISTINCT k FROM a [ROWS 5]", (0,)),
+}
+
+
+def stores(query: Any) -> Iterator[AliveRows]:
+    for stage in query._root.walk():
+        yield from (part for part in vars(stage.operator).values() if isinstance(part, AliveRows))
+
+
+@pytest.mark.parametrize(("name", "style"), [
+    (name, style) for name in QUERIES for style in ("upa", "negative", "direct")
+    if style != "direct" or "ROWS" not in QUERIES[name][0]])  # rows that leave by arrivals have no direct style
+def test_the_queue_of_an_edge_is_the_one_explain_names(name: str, style: Style) -> None:
+    text, path = QUERIES[name]
+    plan = parse(text, CATALOG)
+    edge = choose_structures(plan, style=style).edge(path)
+    assert edge is not None
+    (store,) = stores(open_plan(plan, strategy=style))
+    assert edge.held.rpartition(", ")[2] in NAMES[type(store.queue)], edge.held
+
+
+@pytest.mark.parametrize(("text", "path", "kernel", "held"), [
+    ("SELECT DISTINCT k FROM a [RANGE 5]", (0,), DistinctByEnd, "a row and a spare one per value, calendar queue"),
+    ("SELECT DISTINCT RECENT k FROM a [RANGE 6 SLIDE 4]", (0,), DistinctByNewest, "an end per value, calendar queue"),
+    ("SELECT DISTINCT RECENT k FROM a [RANGE 6]", (0,), DistinctByNewest, None),
+    ("SELECT DISTINCT RECENT k FROM a [ROWS 6]", (0,), DistinctByCount, "rows by number"),
+    ("SELECT k FROM a [RANGE 5] WHERE EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)", (0, 0), Existence,
+     "chains by key"),
+    ("SELECT k FROM a [RANGE 5] WHERE EXISTS (SELECT * FROM b [RANGE 5] WHERE b.v < a.v)", (0, 1), ExistenceOfPairs,
+     "chains by key"),
+], ids=["delta*", "last end", "law 4", "counters", "exists", "exists by pairs"])
+def test_kernels_and_their_state_go_together(text: str, path: tuple[int, ...], kernel: type, held: str | None) -> None:
+    plan = parse(text, CATALOG)
+    query: Any = open_plan(plan)
+    assert any(isinstance(stage.operator, kernel) for stage in query._root.walk())
+    edge = choose_structures(plan).edge(path)
+    assert (None if edge is None else edge.held) == held
+
+
+@pytest.mark.parametrize(("text", "held"), [
+    ("SELECT * FROM a [RANGE 5]", "not kept"), ("SELECT DISTINCT k FROM a [RANGE 5]", "not kept"),
+    ("SELECT DISTINCT RECENT k FROM a [RANGE 5]", "rows by number"),
+    ("SELECT k FROM a [RANGE 5] EXCEPT ALL SELECT k FROM b [RANGE 5]", "calendar queue"),
+])
+def test_results_that_say_when_they_leave_are_not_kept(text: str, held: str) -> None:
+    plan = parse(text, CATALOG)
+    query: Any = open_plan(plan)
+    edge = choose_structures(plan).edge(())
+    assert edge is not None
+    assert edge.held == held
+    assert ("rows" in query._results.counters()) is (held != "not kept")
