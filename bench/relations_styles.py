@@ -1,13 +1,14 @@
 """Continuous relations in three styles: by update pattern, with negative tuples, direct (Golab, experiments X3.1-X3.7).
 
-    python bench/relations_styles.py [throughput] [styles] [--windows 2000 20000 200000] [--batch 200] [--repeat 3]
-                                     [--json FILE]
+    python bench/relations_styles.py [throughput] [styles] [--windows 2000 20000 200000] [--batch 200] [--timed 100]
+                                     [--repeat 3] [--json FILE]
 
 *throughput*: a window join with one match per input row, one core. *styles*: two links with one connection per tick
 each, sources and destinations by Zipf's law (1,647 sources), as a stand-in for the trace of the thesis (joins and
-negation also get sources that are seen seldom, or every pair would meet); the queries of its figures. The clock of a
-query moves once per batch. Time is that of the processor, per 1,000 rows after the windows have filled; state is what
-all operators and the result hold at the end of the input. All styles must give the same results.
+negation also get sources that are seen seldom, or every pair would meet); the queries of its figures. The result is
+kept, as there, so that it can be read at any time. The windows are filled first; then some batches are timed, each of
+which moves the clock of the query once. Time is that of the processor, per 1,000 rows; state is what all operators and
+the result hold at the end of the input. All styles must give the same results.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,9 @@ QUERIES = {
     "X3.7 join, then without": "SELECT * FROM a [RANGE :w], b [RANGE :w] WHERE a.src = b.src AND a.protocol = 'ftp' "
                                "AND b.protocol = 'ftp' AND NOT EXISTS (SELECT * FROM c [RANGE :w] WHERE "
                                "c.src = a.src)",
+    "X3.7 without, then join": "SELECT * FROM (SELECT * FROM a [RANGE :w] WHERE protocol = 'ftp' AND NOT EXISTS "
+                               "(SELECT * FROM c [RANGE :w] WHERE c.src = a.src)) AS a, b [RANGE :w] "
+                               "WHERE a.src = b.src AND b.protocol = 'ftp'",
     "aggregate by source": "SELECT src, count(*) AS n, max(dst) AS top FROM a [RANGE :w] GROUP BY src",
 }
 
@@ -78,13 +83,14 @@ def plan(text: str, window: int) -> Node:
 def run(query: RelationQuery, tables: dict[str, pa.Table], batch: int, warm: int) -> tuple[float, int, int, int]:
     """Seconds of the processor after the warm-up, rows timed, all results, bytes of state at the end of the input."""
     rows = next(iter(tables.values())).num_rows
+    cuts = [*range(0, warm, max(warm // 100, 1)), *range(warm, rows, batch), rows]
     results, started, timed = 0, time.process_time(), 0
-    for first in range(0, rows, batch):
+    for first, end in pairwise(cuts):
         if first == warm:
             started = time.process_time()
         for name in query.streams:
-            results += query.push(name, tables[name].slice(first, batch)).num_rows
-            timed += batch if first >= warm else 0
+            results += query.push(name, tables[name].slice(first, end - first)).num_rows
+            timed += end - first if first >= warm else 0
     seconds, state = time.process_time() - started, query.status()["state_bytes"]
     return seconds, timed, results + query.finish().num_rows, state
 
@@ -95,17 +101,15 @@ def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
     chosen = {n: t for n, t in QUERIES.items() if not options.queries or any(q in n for q in options.queries)}
     for name, text in chosen.items():
         for window in options.windows:
-            batches = max(-(-2 * window // options.batch), 20)
             strangers = 0.0 if "DISTINCT" in text else 0.7  # values are distinct over the sources of the trace alone
-            links = Links(batches * options.batch, options.batch, window, strangers)
+            links = Links(window + options.timed * options.batch, options.batch, window, strangers)
             tables = {link: links.table(link) for link in "abc"}
-            warm = links.rows // 2 // options.batch * options.batch
             answers = set()
             for style in STYLES:
                 seconds, state = [], 0
                 for _ in range(options.repeat):
-                    query = RelationQuery(plan(text, window), progress="ordered", style=style)
-                    spent, timed, results, state = run(query, tables, options.batch, warm)
+                    query = RelationQuery(plan(text, window), progress="ordered", style=style, current=True)
+                    spent, timed, results, state = run(query, tables, options.batch, window)
                     seconds.append(1000 * spent / timed)
                     answers.add(results)
                 lines.append({"bench": "styles", "query": name, "window": window, "style": style, "results": results,
@@ -162,6 +166,7 @@ def main() -> None:
     parser.add_argument("--queries", nargs="+", default=[], help="those whose names contain one of these texts")
     parser.add_argument("--windows", type=int, nargs="+", default=[2_000, 20_000, 200_000])
     parser.add_argument("--batch", type=int, default=200)
+    parser.add_argument("--timed", type=int, default=100, help="batches that are timed when windows are full")
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path)

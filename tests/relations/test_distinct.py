@@ -45,6 +45,14 @@ def test_a_join_above_distinct_of_a_union(left: Window, right: Window, policy: s
     assert_like_the_oracle(plan, timeline, cuts, saves)
 
 
+@settings(max_examples=30, deadline=None)
+@given(windows("s", TIME_WINDOWS), st.sampled_from([("k",), ("k", "v")]), timelines(("s",), rows=18), PLACES, PLACES)
+def test_searched_for_the_same_representatives_follow(window: Window, names: tuple[str, ...], timeline: Timeline,
+                                                      cuts: frozenset[int], saves: frozenset[int]) -> None:
+    """The direct style keeps all rows and looks through them; what it finds is what delta* had ready."""
+    assert_like_the_oracle(Distinct(columns(window, *names)), timeline, cuts, saves, style="direct")
+
+
 @settings(max_examples=20, deadline=None)
 @given(windows("s", TIME_WINDOWS), timelines(("s",), rows=18))
 def test_delta_star_keeps_at_most_two_rows_per_value(window: Window, timeline: Timeline) -> None:

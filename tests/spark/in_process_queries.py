@@ -16,13 +16,16 @@ import pyarrow as pa
 from panewise.engines.spark import at_hand
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.queries.placing import HostedInput, hosted_input
+from panewise.engines.spark.queries.running import Cut
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import TAG
 from panewise.engines.spark.wire import CONTROL, POSITION, ROW_BOUND
 from panewise.kernels.state_file import table_bytes, table_from_bytes
 from panewise.plan.nodes import Named, Node, Source
 from panewise.planner.exchange import exchanged, relayed
+from panewise.planner.optimizer import optimize
 from panewise.planner.partitioning import placement
+from panewise.planner.relation_statistics import RelationStatistics
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
@@ -35,10 +38,15 @@ from spark.in_process import Chunks
 class Hosted:
     """A plan split over shards."""
 
-    def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0, *, relays: bool = False) -> None:
-        plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
+    def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0, *, relays: bool = False,
+                 known: RelationStatistics | None = None, cut: Cut | None = None) -> None:
+        if cut is None:
+            chosen = plan if known is None else optimize(plan, known).plan
+            cut = Cut(exchanged(chosen, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema}),
+                      plan, known)
+            plan = cut.plan
         self.plan, self.random = plan, Random(seed)
-        self.below = {part.name: Hosted(part.of, shards, late, seed, relays=True) for part in relayed(plan)}
+        self.below = {part.name: Hosted(part.of, shards, late, seed, relays=True, cut=cut) for part in relayed(plan)}
         query = open_plan(plan, late=late)
         ordering = ordering_columns(query)
         nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
@@ -48,12 +56,14 @@ class Hosted:
         self.found = placement(plan) if dated else None
         self.labels = list(range(shards if self.found is not None else 1))
         self.config = QueryConfig(plan, tuple(self.inputs.values()), LatePolicy.parse(late), len(self.labels),
-                                  query.nothing().schema, relays=relays)
+                                  query.nothing().schema, decided=cut.decided(plan),
+                                  watched=cut.watched(plan, self.found, len(self.labels)), relays=relays)
         self.saved: dict[int, str | None] = dict.fromkeys(self.labels)
         self.stores = {label: Chunks() for label in self.labels}
         self.bounds = {name: BoundTable(i.attribute or "") for name, i in self.inputs.items()}
         self.own_late = 0
         self.arrived = 0
+        self.proposals: set[str] = set()
 
     @property
     def late(self) -> int:
@@ -118,6 +128,7 @@ class Hosted:
             with patch("panewise.engines.spark.journal.FEW_BYTES", self.random.choice([0, 1 << 20])):
                 results += shard.step(mine, [{"promises": said}]).to_pylist()
             self.own_late += shard.late - before
+            self.proposals |= {shard.proposal} if shard.proposal is not None else set()
             self.saved[label] = shard.saved()
         return results
 

@@ -22,6 +22,7 @@ from panewise.engines.spark.failures import translate
 from panewise.engines.spark.progress import split_late
 from panewise.engines.spark.relation import source_schema
 from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.status import query_status
 from panewise.plan.nodes import AntiJoin
 from panewise.progress.punctuation import Punctuation
 from panewise.queries.relations import RelationQuery
@@ -249,6 +250,25 @@ def test_statistics_choose_the_plan_that_every_shard_runs(spark: SparkSession, t
     streams = {name: spark.readStream.schema(columns).parquet(str(tmp_path / name)) for name in frames}
     sent = collected(pw.sql(text, stats=stats, progress="ordered", **streams), tmp_path)
     assert sorted(sent) == [row for row in plain if row[1] < 11]  # in order: more rows of the last instant may come
+
+
+def test_a_stream_says_when_another_plan_would_be_better(spark: SparkSession, tmp_path: Path) -> None:
+    text = "SELECT c.v FROM a [RANGE 6], b [RANGE 6], c [RANGE 6] WHERE a.k = b.k AND b.k = c.k"
+    stats = {name: {"rows_per_unit": rate, "k": 60_000} for name, rate in (("a", 2.0), ("b", 2.0), ("c", 0.01))}
+    frames = {name: spark.range(rows).select((F.col("id") / every).cast("long").alias("ts"), "id", F.lit(1).alias("v"))
+              .withColumnRenamed("id", "k") for name, rows, every in (("a", 1_000, 100), ("b", 120_000, 2),
+                                                                      ("c", 120_000, 2))}
+    for name, frame in frames.items():
+        frame.write.parquet(str(tmp_path / name))
+    streams = {name: spark.readStream.schema(frame.schema).parquet(str(tmp_path / name))
+               for name, frame in frames.items()}
+    results = pw.sql(text, stats=stats, progress="ordered", **streams)
+    query = results.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")) \
+        .trigger(availableNow=True).start()
+    query.awaitTermination()
+    status = query_status(query)
+    assert "rows of c per unit was 0.005, is 1" in status.replan  # in one of two shards
+    assert "another plan is better" in str(status)
 
 
 def test_where_most_rows_leave_early_every_end_is_sent_on_spark_too(spark: SparkSession) -> None:

@@ -71,12 +71,13 @@ def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mappi
 
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
                progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
-               strategy: str = "auto", stats: Stats = None, empty_windows: bool = False,
+               strategy: str = "auto", stats: Stats = None, empty_windows: bool = False, current: bool = False,
                **schemas: Columns) -> RunningQuery:
     """A query to push rows and punctuation into by hand; keyword arguments give the streams' columns.
 
     Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``. With
-    ``empty_windows`` a group that was seen has a result for windows without rows, too.
+    ``empty_windows`` a group that was seen has a result for windows without rows, too. With ``current`` a query that
+    is a relation keeps it: ``query.current()`` is the relation at the last complete instant.
 
     >>> query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s="ts bigint")
     >>> query.push("s", [{"ts": 3}, {"ts": 12}]).num_rows
@@ -86,7 +87,7 @@ def open_query(text: str, *, params: Mapping[str, object] | None = None, late: s
     """
     plan = plan_of(text, {name: SourceSchema.of(parse_columns(given)) for name, given in schemas.items()}, params)
     return open_plan(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
-                     stats=stats, empty_windows=empty_windows)
+                     stats=stats, empty_windows=empty_windows, current=current)
 
 
 def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,

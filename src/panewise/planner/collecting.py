@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from heapq import nsmallest
 from types import MappingProxyType
-from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +24,9 @@ from panewise.planner.relation_statistics import InputStatistics, RelationStatis
 SMALLEST = 512
 """Hashes kept per column: estimates are off by about 1/√512, four per cent."""
 LARGEST = float(2**64)
+SPREAD = ((32, 0x9E3779B97F4A7C15), (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
+"""Shifts and odd factors that make neighbours differ in all their bits (the finish of the generator SplitMix64)."""
+NULL = np.uint64(0x5851F42D4C957F2D)
 EVERY = 16
 """Values are looked at in every so many batches, once a column has been seen in that many."""
 
@@ -40,8 +43,8 @@ class Values:
         self.batches += 1
         if self.batches > EVERY and self.batches % EVERY:
             return
-        hashes = {_hash(value) for value in pc.unique(column).to_pylist()}
-        self.smallest = nsmallest(SMALLEST, hashes.union(self.smallest))
+        seen = np.concatenate([np.array(self.smallest, np.uint64), hashes_of(pc.unique(column))])
+        self.smallest = np.unique(seen)[:SMALLEST].tolist()
 
     @property
     def estimate(self) -> float:
@@ -57,8 +60,25 @@ class Values:
         return (SMALLEST - 1) * LARGEST / self.smallest[-1]
 
 
-def _hash(value: Any) -> int:
-    return int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest(), "big")
+def hashes_of(values: pa.Array) -> npt.NDArray[np.uint64]:
+    """A number for every value, spread evenly; numbers and times all at once, texts one by one.
+
+    >>> len(set(hashes_of(pa.array([1, 2, None, 3])).tolist())), len(set(hashes_of(pa.array(["a", "b"])).tolist()))
+    (4, 2)
+    """
+    kind = values.type
+    if pa.types.is_floating(kind):
+        numbers = values.cast(pa.float64()).drop_null().to_numpy().view(np.uint64)
+    elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        wide = values.view(pa.int32()) if pa.types.is_date32(kind) or pa.types.is_time32(kind) else values
+        wide = wide if pa.types.is_integer(wide.type) else wide.view(pa.int64())
+        numbers = wide.drop_null().to_numpy().astype(np.int64).view(np.uint64)
+    else:
+        return np.array([int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest(), "big")
+                         for value in values.to_pylist()], np.uint64)
+    for shift, factor in SPREAD:
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return np.append(numbers, NULL) if values.null_count else numbers
 
 
 @dataclass

@@ -133,6 +133,12 @@ def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, styl
     return Optimized(plan, chosen, tuple(ranked), tuple(refused), statistics, style, _why(chosen, ranked, written))
 
 
+def chosen_before(plan: n.Node, written: n.Node, statistics: RelationStatistics) -> Optimized:
+    """A plan that was chosen elsewhere, with what it was chosen by: to be watched where it runs."""
+    running = candidate(Rewritten(plan), statistics)
+    return Optimized(written, running, (running,), (), statistics, "upa", "chosen before")
+
+
 def as_written(found: Optimized) -> Candidate:
     """The candidate that is the query itself; the chosen one if it may not be run."""
     return next((c for c in found.candidates if not c.by), found.chosen)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from panewise.core.scalar import Scalar
 from panewise.kernels.relations.key_codes import key_type
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_append_only, is_internal, is_mixed
@@ -21,8 +20,8 @@ from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.relation_flow import Flows
 from panewise.planner.relation_statistics import RelationStatistics
 from panewise.planner.rewrites.columns import owns
-from panewise.planner.rewrites.join_reorders import equal_columns, type_of
-from panewise.planner.rewrites.scalars import conjuncts, equalities
+from panewise.planner.rewrites.join_reorders import equal_columns, flattened, type_of
+from panewise.planner.rewrites.scalars import equalities
 from panewise.planner.structures import announced, choose_structures
 
 MAKE, STEP = 4.0, 1.0
@@ -101,7 +100,7 @@ def one_attribute(node: n.Node) -> tuple[list[n.Node], list[str], pa.DataType] |
     type, in which they are compared by their bits."""
     if not isinstance(node, n.Join) or is_append_only(node) or is_internal(node) or is_mixed(node):
         return None
-    inputs, parts = _flattened(node)
+    inputs, parts = flattened(node, narrowed=True)
     if len(inputs) < 3 or any(label(side).output.downgrade().pattern is UpdatePattern.STR for side in inputs):
         return None
     classes = equal_columns(inputs, parts)
@@ -114,18 +113,6 @@ def one_attribute(node: n.Node) -> tuple[list[n.Node], list[str], pa.DataType] |
     shared = type_of(inputs[0], columns[0][0])
     key = key_type(shared, shared) if isinstance(shared, pa.DataType) else None
     return None if key is None else (inputs, [mine[0] for mine in columns], key)
-
-
-def _flattened(node: n.Node) -> tuple[list[n.Node], list[Scalar]]:
-    """The inputs of a tree of joins from left to right and all parts of its conditions; columns may be left out on the
-    way up."""
-    if isinstance(node, n.Project) and all(item.scalar.column_name == item.name for item in node.items):
-        below = _flattened(node.input)
-        return below if len(below[0]) > 1 else ([node], [])
-    if not isinstance(node, n.Join):
-        return [node], []
-    (left, over_left), (right, over_right) = _flattened(node.left), _flattened(node.right)
-    return [*left, *right], [*over_left, *over_right, *conjuncts(node.predicate)]
 
 
 def saves_work(streams: Sequence[Stream]) -> bool:

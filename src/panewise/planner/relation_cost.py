@@ -142,7 +142,7 @@ def _processing(path: Path, node: n.Node, nodes: Mapping[Path, n.Node], flows: F
         case n.SemiJoin() | n.AntiJoin() | n.BagDifference():
             return OPERATOR * sum(arriving) + sum(flows[side].expiries for side in node.inputs) + flow.early
         case n.Distinct():
-            return _distinct(structures.operator(path), flows[node.input], arriving[0])
+            return _distinct(structures.operator(path), flows[node.input], flow, arriving[0])
         case n.GroupAggregate():
             return OPERATOR * (arriving[0] + flows[node.input].expiries) + flow.rate
     return sum(arriving)
@@ -156,9 +156,11 @@ def _buckets(node: n.Join | n.BandJoin | n.TumblingJoin, left: Flow, right: Flow
     return found
 
 
-def _distinct(choice: OperatorChoice | None, below: Flow, arriving: float) -> float:
+def _distinct(choice: OperatorChoice | None, below: Flow, flow: Flow, arriving: float) -> float:
     if choice is not None and choice.algorithm in (Algorithm.FIRST_ROW, Algorithm.NEWEST_ROW):
         return arriving
+    if choice is not None and choice.algorithm is Algorithm.SEARCH:
+        return naive_distinct(arriving, flow.expiries, below.size)
     return arriving + below.expiries  # delta* and counters look at every row twice, by hash
 
 

@@ -88,6 +88,8 @@ class Flows(Mapping[n.Node, Flow]):
             case n.Table():
                 known = self.statistics.input(node.name)
                 return Flow(known.rate, known.rows or VALUES, known.values)
+            case n.Relayed():
+                return Flows(node.of, self.statistics)[node.of]
             case n.Qualify():
                 return replace(below[0], values={f"{node.alias}.{c}": v for c, v in below[0].values.items()})
             case n.Filter():

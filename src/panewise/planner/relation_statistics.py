@@ -7,7 +7,7 @@ the time column.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +34,11 @@ class InputStatistics:
     rows: float | None = None
     """Rows of a table."""
 
+    def split(self, parts: int, key: str) -> InputStatistics:
+        """One of several parts, by the values of a column."""
+        values = {c: max(1.0, count / parts) if c == key else count for c, count in self.values.items()}
+        return InputStatistics(self.rate / parts, values, None if self.rows is None else self.rows / parts)
+
 
 @dataclass(frozen=True)
 class RelationStatistics:
@@ -57,6 +62,17 @@ class RelationStatistics:
         return self.inputs.get(name, _USUAL)
 
 
+    def of_a_part(self, parts: int, keys: Mapping[str, str]) -> RelationStatistics:
+        """What one of several parts sees of inputs that are split by the values of a column, given by input.
+
+        >>> known = RelationStatistics({"S": InputStatistics(100.0, {"k": 20.0, "v": 5.0})})
+        >>> known.of_a_part(4, {"S": "k"}).input("S")
+        InputStatistics(rate=25.0, values={'k': 5.0, 'v': 5.0}, rows=None)
+        """
+        return replace(self, inputs={name: given.split(parts, keys[name]) if name in keys else given
+                                     for name, given in self.inputs.items()})
+
+
 _USUAL = InputStatistics()
 NOTHING_KNOWN = RelationStatistics()
 
@@ -64,7 +80,7 @@ NOTHING_KNOWN = RelationStatistics()
 def unit_of(plan: n.Node) -> float:
     """Steps of the time column per unit of time."""
     kinds = {source.schema.ordinal_kind(source.schema.time) for source in plan.walk()
-             if isinstance(source, n.Source) and source.schema.time is not None
+             if isinstance(source, n.Source | n.Relayed) and source.schema.time is not None
              and (source.schema.open or source.schema.time in source.schema.columns)}
     return float(SECOND) if kinds == {OrdinalKind.TIMESTAMP} else 1.0
 

@@ -63,6 +63,7 @@ class Algorithm(Enum):
 
     DELTA_STAR = "delta*"           # one result and one replacement per value
     COUNTERS = "counters"           # rows per value, negatives in and out
+    SEARCH = "search"               # all rows of the input, looked through when a value needs another one
     NEWEST_ROW = "newest row"       # the last end of every value, law L4: no window below is kept
     FIRST_ROW = "first row"         # nothing leaves: later duplicates are dropped
 
@@ -190,6 +191,8 @@ def _negatives_of(path: Path, node: n.Node, labels: Labels, style: Style, flows:
         return Negatives.NONE, ""
     if style == "direct":
         return Negatives.EARLY, "style: only what leaves early is sent"
+    if isinstance(node, n.Relayed):
+        return Negatives.ALL, "the part below sends every change"
     below = [found[*path, i] for i in range(len(node.inputs))]
     for mode in (Negatives.ALL, Negatives.EARLY):
         inherited = next((why for kind, why in below if kind is mode), None)
@@ -327,6 +330,8 @@ def _algorithm(path: Path, node: n.Node, labels: Labels, style: Style) -> Operat
     if below.downgrade().pattern is STR:
         why = "rows leave by arrivals" if below.pattern is not STR else "the input may take rows back"
         return OperatorChoice(path, node, Algorithm.COUNTERS, why)
+    if node.policy == "keep" and style == "direct":
+        return OperatorChoice(path, node, Algorithm.SEARCH, "style: lists are searched for a replacement")
     if node.policy == "keep":
         return OperatorChoice(path, node, Algorithm.DELTA_STAR, "when a row leaves is known: one replacement a value")
     if style == "direct":

@@ -20,16 +20,19 @@ RunningQuery: TypeAlias = WindowQuery | JoinedQuery | PairRelationQuery | Relati
 
 def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source", events: bool = False,
               strategy: str = "auto", stats: Stats = None, emit: str = "final",
-              empty_windows: bool = False) -> RunningQuery:
+              empty_windows: bool = False, current: bool = False) -> RunningQuery:
     """A running query of any plan the engine has.
 
     ``strategy`` names the kernel of a window aggregate, or the style of a continuous relation (``upa``, ``negative``,
-    ``direct``).
+    ``direct``). ``current`` keeps a continuous relation as it is now, for ``current()`` to show.
     """
     check(plan, "embedded")
     if has_stream_join(plan) and is_relation_of_pairs(plan):
-        return PairRelationQuery(plan, late=late, progress=progress, emit=emit,
+        return PairRelationQuery(plan, late=late, progress=progress, emit=emit, current=current,
                                  style="upa" if strategy == "auto" else strategy)
+    if current and (has_stream_join(plan) or not is_relational(plan)):
+        raise PlanError("current=True keeps a continuous relation as it is now, and the results of this query are no "
+                        "relation but come once, for ever: leave it out")
     if has_stream_join(plan):
         return JoinedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats, emit=emit,
                            empty_windows=empty_windows)
@@ -40,7 +43,7 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
         wanted = "empty_windows" if empty_windows else "events"
         raise PlanError(f"{wanted} is for window aggregates: the windows of this query are relations, which neither "
                         "open nor close; leave it out")
-    return RelationQuery(plan, late=late, progress=progress, emit=emit, stats=stats,
+    return RelationQuery(plan, late=late, progress=progress, emit=emit, stats=stats, current=current,
                          style="upa" if strategy == "auto" else strategy)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _Packer: Any = CloudPickleSerializer
 """As Spark packs functions for its workers: aggregates of a user's notebook travel along."""
-RESULT_DDL = "payload binary, late_rows bigint, open_from bigint, open_until bigint"
+RESULT_DDL = "payload binary, late_rows bigint, open_from bigint, open_until bigint, replan string"
 PROGRESS = -(1 << 63)
 """The entry of the state map that holds the bounds; chunks of panes and buckets have other numbers."""
 CHUNK_NUMBER = StructType([StructField("chunk", LongType())])

@@ -41,7 +41,8 @@ def step(config: HostConfig, store: ChunkStore, saved: str | None,
     late_rows = [row for said in news for row in said.get("late_rows", [])] + shard.late_texts
     first, end = shard.open_windows() or (None, None)
     row = {"payload": [_payload(config, results, late_rows)], "late_rows": [shard.late - late_before],
-           "open_from": pd.array([first], "Int64"), "open_until": pd.array([end], "Int64")}
+           "open_from": pd.array([first], "Int64"), "open_until": pd.array([end], "Int64"),
+           "replan": [shard.proposal]}
     return pd.DataFrame(row), shard.saved()
 
 

@@ -52,6 +52,9 @@ def told(news: Iterable[Mapping[str, Any]], behind: Mapping[str, tuple[str, int]
 class ShardProgress:
     """The bounds in force in one shard, its late rows, and the chunks of state it has."""
 
+    proposal: str | None = None
+    """Another plan; the planner has none for a window aggregate that runs."""
+
     def __init__(self, inputs: Sequence[str], delays: Mapping[str, int], kind: str, identity: Mapping[str, str],
                  saved: str | None) -> None:
         self.meld = Meld(inputs, ORDINAL)

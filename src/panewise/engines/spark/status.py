@@ -35,6 +35,9 @@ class QueryStatus:
     share are counted once, from the oldest to the newest."""
     seconds: float = 0.0
     """How long the latest micro-batch took."""
+    replan: str = ""
+    """Why another plan would be better by now, where ``stats`` chose the one that runs; a query that is started again
+    with new ``stats`` takes it."""
 
     def after(self, report: Mapping[str, Any]) -> QueryStatus:
         """The status after one more micro-batch; ``report`` is Spark's progress as JSON has it."""
@@ -47,7 +50,8 @@ class QueryStatus:
             sum(int(o.get("numRowsTotal") or 0) for o in operators),
             sum(int(o.get("memoryUsedBytes") or 0) for o in operators),
             self.late_rows + int(metric.get("late_rows") or 0), _bound(report) or self.bound,
-            int(opened) if opened is not None else self.open_windows, float(report.get("batchDuration") or 0) / 1000)
+            int(opened) if opened is not None else self.open_windows, float(report.get("batchDuration") or 0) / 1000,
+            str(metric.get("replan") or self.replan))
 
     @property
     def held(self) -> str:
@@ -60,6 +64,7 @@ class QueryStatus:
     def __str__(self) -> str:
         parts = [f"batch {self.batch}", f"{self.rows:,} rows in ({self.rows_per_second:,.0f}/s)", self.held]
         parts += [f"bound {self.bound}"] if self.bound else []
+        parts += [f"another plan is better: {self.replan}"] if self.replan else []
         return ", ".join(parts)
 
 
@@ -114,13 +119,14 @@ class StatusListener(StreamingQueryListener):
 
 
 def metrics(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a micro-batch said of itself, late rows of all parts of the plan together."""
+    """What a micro-batch said of itself, late rows and proposals of all parts of the plan together."""
     observed = report.get("observedMetrics") or {}
     found = [values for name, values in observed.items() if name.split(" ")[0] == METRIC]
     own = observed.get(METRIC)
     if not isinstance(own, Mapping):
         return {}
-    return {**own, "late_rows": sum(int(values.get("late_rows") or 0) for values in found)}
+    return {**own, "late_rows": sum(int(values.get("late_rows") or 0) for values in found),
+            "replan": "; ".join(str(values["replan"]) for values in found if values.get("replan"))}
 
 
 def _of_sources(report: Mapping[str, Any], name: str) -> float:

@@ -91,11 +91,12 @@ def emitted(emit: str, fragment: Fragment) -> Emission:
 
 
 def measured(shared_windows: bool) -> list[Column]:
-    """What a micro-batch says of itself: late rows, and the windows open after it."""
+    """What a micro-batch says of itself: late rows, the windows open after it, and whether another plan is better."""
     opened, until = F.col("open_from"), F.col("open_until")
     windows = F.max(until) - F.min(opened) if shared_windows else F.sum(until - opened)
     return [F.coalesce(F.sum("late_rows"), F.lit(0)).alias("late_rows"),
-            F.when(F.count(F.lit(1)) > 0, F.coalesce(windows, F.lit(0))).alias("open_windows")]
+            F.when(F.count(F.lit(1)) > 0, F.coalesce(windows, F.lit(0))).alias("open_windows"),
+            F.max("replan").alias("replan")]
 
 
 def prepare(fragment: Fragment, *, late: LatePolicy, progress: Progress, shards: int) \

@@ -55,6 +55,10 @@ class NetChanges(KeepsAlive):
         sign = np.concatenate([np.full(len(rows), s, np.int64) for rows, _, s in events])
         return net(Changes(table, at, sign, stacked([rows.age for rows, _, _ in events])))
 
+    def current(self) -> pa.Table:
+        """The rows that are there."""
+        return self._rows.current()
+
 
 def net(events: Changes) -> Changes:
     """What is left when copies of one value that come and go at one instant cancel.

@@ -65,3 +65,53 @@ def represent(codes: Ints, born: Ints, expires: Ints, leaving: Ints, current: In
             spare[code] = -1
         current[code] = end
     return found, values
+
+
+@compiled
+def represent_by_search(arrived: Ints, leaving: Ints, codes: Ints, born: Ints, expires: Ints, current: Ints, upto: int,
+                        rows: Ints, since: Ints, until: Ints) -> int:
+    """The same with all rows in a list that is searched; how many representatives.
+
+    ``codes``, ``born`` and ``expires`` are of all rows kept, ``arrived`` those of the step in the order of birth and
+    age, ``current`` by code the end of the representative, ``leaving`` the codes whose representative leaves.
+    """
+    found = 0
+    for slot in arrived:
+        code = codes[slot]
+        end = current[code]
+        while end != NOBODY and end <= born[slot]:
+            follower = _longest(code, end, codes, born, expires)
+            if follower < 0:
+                end = NOBODY
+            else:
+                rows[found], since[found], until[found] = follower, end, expires[follower]
+                end = expires[follower]
+                found += 1
+        if end == NOBODY:
+            rows[found], since[found], until[found] = slot, born[slot], expires[slot]
+            end = expires[slot]
+            found += 1
+        current[code] = end
+    for place in range(len(arrived) + len(leaving)):
+        code = codes[arrived[place]] if place < len(arrived) else leaving[place - len(arrived)]
+        end = current[code]
+        while end != NOBODY and end < upto:
+            follower = _longest(code, end, codes, born, expires)
+            if follower < 0:
+                end = NOBODY
+            else:
+                rows[found], since[found], until[found] = follower, end, expires[follower]
+                end = expires[follower]
+                found += 1
+        current[code] = end
+    return found
+
+
+@compiled
+def _longest(code: int, end: int, codes: Ints, born: Ints, expires: Ints) -> int:
+    """The row of a value that was there when its representative left and stays longest, the youngest of equals."""
+    found, longest = -1, end
+    for slot in range(len(codes)):
+        if codes[slot] == code and born[slot] < end and expires[slot] >= longest and expires[slot] > end:
+            found, longest = slot, expires[slot]
+    return found

@@ -39,11 +39,17 @@ def apply(node: n.Node) -> list[n.Node]:
     return [plan for plan in found if plan != node]
 
 
-def flattened(node: n.Node) -> tuple[list[n.Node], list[Scalar]]:
-    """The inputs of a tree of joins from left to right, and all parts of its conditions."""
+def flattened(node: n.Node, *, narrowed: bool = False) -> tuple[list[n.Node], list[Scalar]]:
+    """The inputs of a tree of joins from left to right, and all parts of its conditions.
+
+    ``narrowed`` says that columns may have been left out between the joins.
+    """
+    if narrowed and isinstance(node, n.Project) and all(item.scalar.column_name == item.name for item in node.items):
+        below = flattened(node.input, narrowed=True)
+        return below if len(below[0]) > 1 else ([node], [])
     if not isinstance(node, n.Join):
         return [node], []
-    (left, over_left), (right, over_right) = flattened(node.left), flattened(node.right)
+    (left, over_left), (right, over_right) = (flattened(side, narrowed=narrowed) for side in node.inputs)
     return [*left, *right], [*over_left, *over_right, *conjuncts(node.predicate)]
 
 

@@ -38,7 +38,7 @@ class PairRelationQuery:
     """One plan that makes a relation of the pairs of stream joins: an aggregate by both times, distinct pairs."""
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
-                 emit: str = "final", style: str = "upa") -> None:
+                 emit: str = "final", style: str = "upa", current: bool = False) -> None:
         check(plan, "embedded")
         self.plan, self.late = plan, LatePolicy.parse(late)
         self._joins: dict[str, JoinedQuery] = {}
@@ -50,7 +50,7 @@ class PairRelationQuery:
             return {field.name: field.type for field in query.nothing().schema}
 
         above, self._nodes = over_pairs(plan, columns)
-        self._relation = RelationQuery(above, emit=emit, style=style)
+        self._relation = RelationQuery(above, emit=emit, style=style, current=current)
 
     # -- in and out
 
@@ -63,6 +63,10 @@ class PairRelationQuery:
     def sources(self) -> list[StreamInput]:
         """The streams at the border."""
         return [source for join in self._joins.values() for source in join.sources]
+
+    def current(self) -> pa.Table:
+        """The relation at the last complete instant, if the query was opened with ``current``."""
+        return self._relation.current()
 
     def push(self, stream: str, item: RowsIn | Punctuation) -> pa.Table:
         """Take in rows or a punctuation of one stream; what happened at the instants it completes."""

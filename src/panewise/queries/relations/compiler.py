@@ -25,6 +25,7 @@ from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
+from panewise.kernels.relations.searched_distinct import DistinctBySearch
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.kernels.relations.staying import StayOn
 from panewise.kernels.relations.table_rows import TableRows
@@ -201,7 +202,8 @@ class Compiler:
         if self.has_ends(below) or (replaced and self.style is not Style.UPA):
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
             return self.stage(node, counted, below)
-        by_end = DistinctByNewest if replaced else DistinctByEnd
+        searched = self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON
+        by_end = DistinctBySearch if searched else DistinctByNewest if replaced else DistinctByEnd
         return self.stage(node, by_end(below.schema, self.uids), below)
 
     def _existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:

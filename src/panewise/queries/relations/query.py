@@ -54,12 +54,13 @@ class RelationQuery(ShowsLateRows):
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
     ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
     give the same results; then what comes and goes is counted, and ``status()["replan"]`` says when another plan has
-    become better. ``decided`` is what they decide beside the plan, where that was done before.
+    become better. ``decided`` is what they decide beside the plan, where that was done before, and ``watched`` the
+    choice that is then watched. With ``current`` the relation itself is kept, for :meth:`current` to show.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
                  style: str | Style = Style.UPA, emit: str = "final", stats: Stats = None,
-                 decided: Physical | None = None) -> None:
+                 decided: Physical | None = None, watched: Optimized | None = None, current: bool = False) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
@@ -71,12 +72,15 @@ class RelationQuery(ShowsLateRows):
         known = known_inputs(stats)
         optimized = self._optimized(known)
         self.running = plan if optimized is None else optimized.plan
-        self.watch = None if optimized is None or known is None else PlanWatch(optimized)
+        watched = optimized if known is not None else watched
+        self.watch = None if watched is None else PlanWatch(watched)
         self.physical = self._physical(known) if decided is None else decided
         compiler = Compiler(self._ports, self.style, self.physical)
         self._root = compiler.root(self.running, self._form)
         self._uids = compiler.uids
-        self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style)
+        self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style,
+                                    current=current)
+        self._current = current
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self.streams))):
             raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
                             f"it reads {', '.join(self.streams)}")
@@ -302,6 +306,12 @@ class RelationQuery(ShowsLateRows):
         """How often ``tick`` wants to be called, in microseconds; None when no policy looks at the wall clock."""
         return self._clocks.step if self._clocks else None
 
+    def current(self) -> pa.Table:
+        """The relation at the last complete instant: the rows that are there, in no particular order."""
+        if not self._current:
+            raise PlanError("the relation as it is now is kept if that is asked for: open the query with current=True")
+        return self._results.current()
+
     def nothing(self) -> pa.Table:
         """No results, with their columns."""
         return self._results.schema.empty_table()
@@ -328,9 +338,14 @@ class RelationQuery(ShowsLateRows):
             buffered=sum(int(c.get("waiting", 0)) for c in counters),
             state_bytes=sum(int(c.get("bytes", 0)) for c in counters), streams=streams, windows=[],
             operators=operators)
-        if self.watch is not None and self.watch.proposed is not None:
-            found["replan"] = self.watch.proposed.reason
+        if self.proposal is not None:
+            found["replan"] = self.proposal
         return found
+
+    @property
+    def proposal(self) -> str | None:
+        """Why another plan would be better by now; None while the one that runs is good, or nobody watches it."""
+        return None if self.watch is None or self.watch.proposed is None else self.watch.proposed.reason
 
     # -- saving
 
@@ -339,7 +354,8 @@ class RelationQuery(ShowsLateRows):
         """What a checkpoint must have been made with to be used here: this plan, run in this style."""
         announced = " ".join(sorted(map(repr, self.physical.announced)))
         at_once = " ".join(map(str, self.physical.at_once))
-        text = f"{self.plan!r} {self.running!r} {self.style.value} {announced}{at_once}"
+        kept = " current" if self._current else ""
+        text = f"{self.plan!r} {self.running!r} {self.style.value} {announced}{at_once}{kept}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def snapshot(self, extra: Mapping[str, Any] | None = None) -> bytes:

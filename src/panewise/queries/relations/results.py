@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.kernels.relations.changes import NetChanges
 from panewise.kernels.relations.delta import FOREVER, Delta, Lives
@@ -43,6 +44,10 @@ class ResultForm(ABC):
     def counters(self) -> dict[str, int]:
         """What is kept for the results alone."""
         return {}
+
+    def current(self) -> pa.Table:
+        """The relation as it is, of forms that keep it."""
+        raise NotImplementedError
 
     def instants(self, at: Ordinals) -> pa.Array:
         """Instants as the plan's time; one that never comes is null."""
@@ -89,12 +94,35 @@ class LivesForm(ResultForm):
         return dated.append_column(EXPIRES_AT, self.instants(lives.expires))
 
 
+class CurrentLivesForm(KeepsAlive, LivesForm):
+    """The same, and the results that are there are kept, in a store that the pattern of the plan chooses."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> None:
+        super().__init__(schema, kind)
+        self._rows = AliveRows(schema, queue_for(label, style))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By birth."""
+        self._rows.leave(delta, upto)
+        self._rows.enter(delta.lives.filter(delta.lives.expires >= upto), upto)
+        self._rows.forget()
+        return super().step(delta, upto)
+
+    def current(self) -> pa.Table:
+        """The results that are there."""
+        return self._rows.current()
+
+
 class EndedLivesForm(KeepsAlive, LivesForm):
     """The same where no row says when it will leave (negative tuples): every result once, when it has left."""
 
     def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
         super().__init__(schema, kind)
         self._rows = AliveRows(schema, Unqueued())
+
+    def current(self) -> pa.Table:
+        """The results that are there."""
+        return self._rows.current()
 
     def step(self, delta: Delta, upto: int) -> pa.Table:
         """Rows that left; at the end of all input also those that stay."""
@@ -123,6 +151,10 @@ class ChangesForm(ResultForm):
         dated = changes.table.append_column(VALID_FROM, self.instants(changes.at))
         return dated.append_column(CHANGE, pa.array(changes.sign))
 
+    def current(self) -> pa.Table:
+        """The rows that are there."""
+        return self._net.current()
+
     def snapshot(self) -> Saved:
         """The rows that are there."""
         return self._net.snapshot()
@@ -136,10 +168,16 @@ class ChangesForm(ResultForm):
         return self._net.counters()
 
 
-def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> ResultForm:
-    """How results of a plan are shown."""
+def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style, *,
+                current: bool = False) -> ResultForm:
+    """How results of a plan are shown; ``current`` keeps those that are there."""
     if form is Form.CHANGES:
         return ChangesForm(schema, kind, label, style)
+    if form is Form.LIVES and style is Style.NEGATIVE:
+        return EndedLivesForm(schema, kind)
     if form is Form.LIVES:
-        return EndedLivesForm(schema, kind) if style is Style.NEGATIVE else LivesForm(schema, kind)
+        return CurrentLivesForm(schema, kind, label, style) if current else LivesForm(schema, kind)
+    if current:
+        raise PlanError("current=True keeps a relation over windows as it is now; this query gives a stream, of which "
+                        "nothing is kept: leave it out")
     return EventsForm(schema, kind) if form is Form.EVENTS else StreamForm(schema, kind)

@@ -41,8 +41,9 @@ from panewise.planner.forms import VALID_FROM
 from panewise.planner.formula import formula
 from panewise.planner.optimizer import is_relational as worth_optimizing
 from panewise.planner.optimizer import optimize
+from panewise.planner.partitioning import Placement
 from panewise.planner.physical import BY_RULE, Physical, physical
-from panewise.planner.relation_statistics import known_inputs
+from panewise.planner.relation_statistics import RelationStatistics, known_inputs
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
@@ -64,10 +65,16 @@ def is_hosted(plan: Node) -> bool:
 
 def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, stats: Stats = None) -> DataFrame:
     """The complete answer over bounded DataFrames."""
-    plan, decided = _cut(plan, inputs, late, stats)
-    inputs = {**inputs, **{part.name: query_batch(part.of, inputs, late=late) for part in relayed(plan)}}
+    cut = _cut(plan, inputs, late, stats)
+    return _answered(cut, cut.plan, inputs, late)
+
+
+def _answered(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy) -> DataFrame:
+    """One part of a plan, after those below it."""
+    inputs = {**inputs, **{part.name: _answered(cut, part.of, inputs, late) for part in relayed(plan)}}
     placed = _placed(plan, inputs, late, None)
-    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), decided=decided)
+    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed),
+                         decided=cut.decided(plan))
     stage = QueryStage(placed.inputs, placed.labels)
     rows = placed.rows()
     if CONTROL in rows.columns:  # all of it is there, whatever was promised on the way
@@ -126,15 +133,14 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolic
     if mode not in ("final", PUNCTUATED):
         raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change when "
                         f"its instant is complete; emit={PUNCTUATED!r} says how far it is")
-    plan, decided = _cut(plan, inputs, late, stats)
+    cut = _cut(plan, inputs, late, stats)
     if mode == PUNCTUATED:
-        _check_punctuated(plan, late)
-    parts = relayed(plan)
-    _refuse_unknown(plan, progress)
-    policies = {node.name: _policy(progress, node.name) for node in _named(plan)}
-    below = {part.name: _relay(part, inputs, late, policies, shards) for part in parts}
-    found = _streamed(plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
-                      decided=decided, relays=mode == PUNCTUATED)
+        _check_punctuated(cut.plan, late)
+    _refuse_unknown(cut.plan, progress)
+    policies = {node.name: _policy(progress, node.name) for node in _named(cut.plan)}
+    below = {part.name: _relay(cut, part, inputs, late, policies, shards) for part in relayed(cut.plan)}
+    found = _streamed(cut, cut.plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
+                      relays=mode == PUNCTUATED)
     return found.withColumnRenamed(CONTROL, PUNCTUATION_KEY)
 
 
@@ -150,17 +156,16 @@ def _check_punctuated(plan: Node, late: LatePolicy) -> None:
         raise PlanError(f"emit={PUNCTUATED!r} adds a column {PUNCTUATION_KEY!r}, and there is one: rename it with AS")
 
 
-def _relay(part: Relayed, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
+def _relay(cut: Cut, part: Relayed, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
            shards: int | None) -> DataFrame:
     """What happens to the relation of a lower part; all of it at once where nothing below moves."""
     if not any(inputs[node.name].isStreaming for node in _named(part.of)):
-        return query_batch(part.of, inputs, late=late)
-    return _streamed(part.of, inputs, late, policies, shards, relay=part.name)
+        return _answered(cut, part.of, inputs, late)
+    return _streamed(cut, part.of, inputs, late, policies, shards, relay=part.name)
 
 
-def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
-              shards: int | None, relay: str | None = None, *,
-              decided: Physical = BY_RULE, relays: bool = False) -> DataFrame:
+def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
+              shards: int | None, relay: str | None = None, *, relays: bool = False) -> DataFrame:
     """One part of a plan, with a punctuation of its own where another part or the user reads it."""
     relays = relays or relay is not None
     inputs = {name: frame if policies.get(name, "source") == "source" else frame.drop(ROW_BOUND)  # by the policy
@@ -173,7 +178,8 @@ def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, pol
         raise UnsupportedError(NEEDS_STAMPS)
     behind = _behind(placed, policies)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
-                         _complete(placed), decided, relays=relays)
+                         _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
+                         relays=relays)
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
     metric = LATE_METRIC if relay is None else f"{LATE_METRIC} {relay}"
@@ -230,15 +236,34 @@ def _complete(placed: Placed) -> tuple[tuple[str, tuple[tuple[int | None, bytes]
 # -- both
 
 
-def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy,
-         stats: Stats = None) -> tuple[Node, Physical]:
-    """The plan as it will run, the cheapest where statistics of its inputs are given, and what else they decide.
+@dataclass(frozen=True)
+class Cut:
+    """A plan as it will run, perhaps in several parts, and what is known of its inputs."""
+
+    plan: Node
+    written: Node
+    known: RelationStatistics | None
+
+    def decided(self, part: Node) -> Physical:
+        """What statistics decide about a part, beside the plan."""
+        return BY_RULE if has_stream_join(part) else physical(part, self.known)
+
+    def watched(self, part: Node, found: Placement | None, shards: int) -> tuple[Node, RelationStatistics] | None:
+        """What a shard of a part is watched for; of what comes from another part nothing was declared."""
+        if self.known is None or relayed(part) or has_stream_join(part):
+            return None
+        keys = dict(found.keys) if found is not None else {}
+        return self.written if part == self.plan else part, self.known.of_a_part(shards, keys)
+
+
+def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: Stats = None) -> Cut:
+    """The plan as it will run, the cheapest where statistics of its inputs are given.
 
     With late rows as an output it is one part, because they leave beside its results.
     """
     plan = with_columns(plan, inputs)
     check(plan, "spark")
-    known = known_inputs(stats)
+    known, written = known_inputs(stats), plan
     if stats is not None:
         if known is None or not worth_optimizing(plan):
             raise PlanError("on Spark stats= chooses among the plans of joins and relations that change, by what is "
@@ -246,8 +271,7 @@ def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy,
         plan = optimize(plan, known, late_rows=late is not LatePolicy.DROP).plan
     if late is not LatePolicy.SIDE:
         plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
-    whole = known is not None and not relayed(plan)  # of what another part sends nothing is known
-    return plan, physical(plan, known) if whole else BY_RULE
+    return Cut(plan, written, known)
 
 
 def _named(plan: Node) -> list[Named]:
@@ -278,15 +302,18 @@ def _spark_schema(schema: pa.Schema) -> T.StructType:
 def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
                     stats: Stats = None) -> str:
     """How Spark will run the plan, in a few lines."""
-    plan, decided = _cut(plan, inputs, LatePolicy.DROP, stats)
+    cut = _cut(plan, inputs, LatePolicy.DROP, stats)
+    plan = cut.plan
     moving = any(frame.isStreaming for frame in inputs.values())
     how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
     lines = [f"strategy: {how}"]
     if stats is not None:
         lines.append(f"plan, by statistics: {formula(plan)}")
-    if decided.announced:
-        lines.append(f"every end is sent from: {', '.join(sorted(type(node).__name__ for node in decided.announced))}")
-    lines += map(str, decided.at_once)
+    for decided in (cut.decided(part) for part in (plan, *(below.of for below in relayed(plan)))):
+        if decided.announced:
+            senders = ", ".join(sorted(type(node).__name__ for node in decided.announced))
+            lines.append(f"every end is sent from: {senders}")
+        lines += map(str, decided.at_once)
     for part in relayed(plan):
         below = _placed(part.of, inputs, LatePolicy.DROP, shards)
         lines.append(f"shards of {part.name}, the {type(part.of).__name__} below: {_split(below)}")

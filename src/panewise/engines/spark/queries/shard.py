@@ -25,7 +25,9 @@ from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
 from panewise.plan.nodes import Node
 from panewise.planner.forms import VALID_FROM, time_kind
+from panewise.planner.optimizer import chosen_before
 from panewise.planner.physical import BY_RULE, Physical
+from panewise.planner.relation_statistics import RelationStatistics
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -53,6 +55,8 @@ class QueryConfig:
     """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
     decided: Physical = BY_RULE
     """What statistics of the inputs decide beside the plan."""
+    watched: tuple[Node, RelationStatistics] | None = None
+    """The query as it was written, and what a shard should see of its inputs: it says when another plan is better."""
     relays: bool = False
     """Whether results go on to another part of the plan, which must hear how far they are."""
     emission: Emission = FINAL
@@ -60,6 +64,9 @@ class QueryConfig:
 
     def open(self) -> RunningQuery:
         """A new query."""
+        if self.watched is not None:
+            chosen = chosen_before(self.plan, *self.watched)
+            return RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen)
         if self.decided != BY_RULE:
             return RelationQuery(self.plan, late=self.late, decided=self.decided)
         return open_plan(self.plan, late=self.late)
@@ -82,6 +89,8 @@ class QueryShard:
         self.config, self.number = config, number
         self.late = 0
         self.late_texts: list[str] = []
+        self.proposal: str | None = None
+        """Why another plan would be better by now."""
         self._inputs = {i.tag: i for i in config.inputs}
         self._journal, self._token = Journal(store), ""
         self._fresh = saved is None
@@ -118,6 +127,7 @@ class QueryShard:
         self.late += query.late_count - late_before
         self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(rows, promises),
                              query.snapshot)
+        self.proposal = query.proposal if isinstance(query, RelationQuery) else None
         self._token = at_hand.keep(query)
         results = joined(found, self.config.result_schema)
         return with_promise(results, query) if self.config.relays else results

@@ -93,6 +93,10 @@ class AliveRows:
         """The slots of all rows that are there."""
         return np.flatnonzero(self.there == 1)
 
+    def current(self) -> pa.Table:
+        """All rows that are there, in the order they came."""
+        return self.arena.payload.take(self.alive())
+
     # -- saving
 
     def saved(self, prefix: str = "") -> dict[str, pa.Table]:

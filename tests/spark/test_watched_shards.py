@@ -1,0 +1,75 @@
+"""Statistics on Spark: they choose the plan of every part, and shards say when another one would be better."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise.core.schema import Catalog, SourceSchema
+from panewise.engines.oracle.engine import Oracle
+from panewise.plan.nodes import Node
+from panewise.planner.optimizer import is_relational
+from panewise.planner.relation_statistics import InputStatistics, RelationStatistics
+from panewise.planner.watching import Watch
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.sql import parse
+from relations.plans import PLACES, timelines
+from relations.running import bag
+from relations.test_random_plans import STREAMS, relations
+from spark.in_process_queries import Hosted
+
+CATALOG = Catalog({name: SourceSchema({"ts": pa.int64(), "k": pa.int64(), "v": pa.int64()}, time="ts")
+                   for name in "abc"})
+RATES = st.sampled_from([0.01, 1.0, 100.0])
+KNOWN = st.builds(lambda rates: RelationStatistics({s: InputStatistics(r, {"k": 3.0, "v": 4.0})
+                                                    for s, r in zip(STREAMS, rates, strict=True)}),
+                  st.lists(RATES, min_size=len(STREAMS), max_size=len(STREAMS)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 4).flatmap(relations).filter(is_relational), KNOWN, timelines(STREAMS, rows=16, times=10), PLACES,
+       st.integers(1, 3), st.integers(0, 9))
+def test_whatever_statistics_choose_the_answer_is_the_oracles(plan: Node, known: RelationStatistics, timeline: Timeline,
+                                                              cuts: frozenset[int], shards: int, seed: int) -> None:
+    hosted = Hosted(plan, shards, seed=seed, known=known)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+
+
+def three_streams(*rates: int) -> Timeline:
+    """So many rows per tick, a promise each ten ticks."""
+    found: Timeline = []
+    for ts in range(200):
+        found += [Arrival(name, {"ts": ts, "k": (ts + i) % 6, "v": i})
+                  for name, rate in zip("abc", rates, strict=True) for i in range(rate)]
+        found += [Arrival(name, Punctuation.below("ts", ts)) for name in "abc" if ts % 10 == 9]
+    return found
+
+
+def known(**rates: float) -> RelationStatistics:
+    return RelationStatistics({name: InputStatistics(rate, {"k": 6.0, "v": 6.0}) for name, rate in rates.items()})
+
+
+def test_a_shard_sees_its_share_and_says_when_another_plan_is_better() -> None:
+    plan = parse("SELECT a.v FROM a [RANGE 6], b [RANGE 6], c [RANGE 6] WHERE a.k = b.k AND b.k = c.k", CATALOG)
+    as_declared, otherwise = (Hosted(plan, 2, known=known(a=4, b=4, c=1)) for _ in range(2))
+    cuts = frozenset(range(0, 2000, 100))
+    with patch.dict(Watch.__init__.__kwdefaults__, period=60):  # a worker that forgets its query begins a new period
+        as_declared.run(three_streams(4, 4, 1), cuts)
+        otherwise.run(three_streams(4, 1, 4), cuts)
+    assert as_declared.proposals == set()
+    assert any("rows of c per unit was 0.5, is" in said for said in otherwise.proposals)
+
+
+def test_a_lower_part_is_watched_too() -> None:
+    text = ("SELECT b.v, count(*) AS n FROM a [RANGE 6], b [RANGE 6], c [RANGE 6] WHERE a.k = b.k AND b.k = c.k "
+            "GROUP BY b.v")
+    hosted = Hosted(parse(text, CATALOG), 2, known=known(a=4, b=4, c=1))
+    (below,) = hosted.below.values()
+    assert hosted.config.watched is None
+    assert below.config.watched is not None
+    assert below.config.watched[1].input("a").rate == 2
