@@ -15,7 +15,7 @@ demo: $(VENV)/.ready java  ## A sliding window query on a disordered stream, on 
 
 test: $(VENV)/.ready java  ## All tests and doctests
 	$(BIN)/python -m pytest -n 2 -m "not spark and not soak" --durations=10 $(ARGS)
-	$(BIN)/python -m pytest -m "spark and not soak" --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "spark and not soak" --durations=10 $(ARGS)
 
 coverage: $(VENV)/.ready java  ## The same, and which lines they reach: half as long again
 	$(MAKE) test ARGS="--cov --cov-append --cov-report=term:skip-covered $(ARGS)"

@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, started by the first test that asks for it."""
+"""What all tests of a process share: one Spark session, started by the first test that asks for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ settings.load_profile("desk")  # unless the command line says another
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for the session needs Spark: such tests run one after the other, the rest on all cores."""
+    """Whatever asks for the session needs Spark: such tests run file by file, a session for every process."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)

@@ -23,7 +23,6 @@ def plain(table: pa.Table) -> list[tuple[int, str, int]]:
 
 
 @pytest.mark.spark
-@pytest.mark.soak
 def test_a_generated_site_into_a_folder_goes_on_from_its_checkpoint(spark: object, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ["run", QUERY, "--stream", "bids=auction:bids?rate=20&events=600&keys=4&segment=300", "--once",

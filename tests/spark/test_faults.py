@@ -95,7 +95,7 @@ def test_joins_and_relations_survive_killed_drivers(seed: int, spark: SparkSessi
 
 
 @needs_proc
-@pytest.mark.parametrize("seed", [pytest.param(JOIN, marks=pytest.mark.soak), NEGATION])
+@pytest.mark.parametrize("seed", [JOIN, NEGATION])
 def test_a_join_and_a_relation_go_on_when_their_workers_are_killed_and_the_query_is_stopped(
         seed: int, spark: SparkSession, tmp_path: Path) -> None:
     """Workers die inside the second of four micro-batches, which ends the query; the next is stopped in the third.

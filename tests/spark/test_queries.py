@@ -76,9 +76,7 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
     assert bag(spark_batch(given, spark=spark, folder=tmp_path)) == bag(given.expected())
 
 
-@pytest.mark.parametrize("name", [pytest.param("join", marks=pytest.mark.soak), "cut in two", "stream",
-                                  pytest.param("band after", marks=pytest.mark.soak),
-                                  pytest.param("aggregate over a join of streams", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", ["join", "cut in two", "stream", "band after", "aggregate over a join of streams"])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
     given = case(name)
@@ -107,7 +105,7 @@ TABLE = [
 @pytest.mark.parametrize("retroactive", [False, True])
 @pytest.mark.parametrize("query", [
     "SELECT s.ts, s.k, l.top FROM s [RANGE 6], l WHERE s.k = l.k AND s.v >= l.top",
-    pytest.param("SELECT s.ts, s.k, l.top FROM s, l WHERE s.k = l.k", marks=pytest.mark.soak),
+    "SELECT s.ts, s.k, l.top FROM s, l WHERE s.k = l.k",
 ])
 def test_a_table_that_is_a_stream_of_changes(query: str, retroactive: bool, spark: SparkSession,
                                              tmp_path: Path) -> None:
