@@ -45,25 +45,37 @@ class Growing:
 
 
 class Payload:
-    """The columns of rows: few pieces, each at least half as long as all after it, so that rows are found fast."""
+    """The columns of rows: few pieces, each at least half as long as all after it, so that rows are found fast.
+
+    Pieces are put together when rows are asked for: of results that are kept nobody may ever ask.
+    """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self._pieces: list[pa.Table] = []
+        self._new: list[pa.Table] = []
         self.count = 0
 
     def append(self, table: pa.Table) -> None:
         """Some more rows."""
-        if not table.num_rows:
+        if table.num_rows:
+            self.count += table.num_rows
+            self._new.append(table)
+
+    def _settle(self) -> None:
+        """Few pieces again."""
+        if not self._new:
             return
-        self.count += table.num_rows
-        last = [table]
-        while self._pieces and self._pieces[-1].num_rows < 2 * sum(p.num_rows for p in last):
+        last, self._new = self._new, []
+        rows = sum(piece.num_rows for piece in last)
+        while self._pieces and self._pieces[-1].num_rows < 2 * rows:
             last.insert(0, self._pieces.pop())
+            rows += last[0].num_rows
         self._pieces.append(last[0] if len(last) == 1 else pa.concat_tables(last).combine_chunks())
 
     def take(self, slots: Ordinals) -> pa.Table:
         """Rows by slot."""
+        self._settle()
         if not len(slots) or not self._pieces:
             return self.schema.empty_table()
         if len(self._pieces) == 1:
@@ -87,6 +99,7 @@ class Payload:
 
     def table(self) -> pa.Table:
         """All rows, in one piece from now on."""
+        self._settle()
         if not self._pieces:
             return self.schema.empty_table()
         if len(self._pieces) > 1:
@@ -96,7 +109,7 @@ class Payload:
     @property
     def nbytes(self) -> int:
         """Bytes of the columns."""
-        return sum(int(piece.nbytes) for piece in self._pieces)
+        return sum(int(piece.nbytes) for piece in (*self._pieces, *self._new))
 
 
 class Arena:
