@@ -1,5 +1,7 @@
 """What a cluster for many rows per second would need, computed from the measured cost of a row on this machine.
 
+How many times that other data costs (more keys, more overlap, more queries) is taken from the jobs that sweep them.
+
 The cost of a row is the processor time of the largest data of the job ``scaling`` by its rows. What a query costs once
 is in it, so it is too large rather than too small. (The slope between few rows and many would leave that out, but a JVM
 still gets faster from run to run, and the slope came out as a small part of the truth.) All else is an assumption, and
@@ -24,6 +26,9 @@ UTILISATION = 0.6
 CORES_PER_NODE = 16
 STRAGGLERS = 1.25
 """How much longer the slowest task of a large cluster takes than the mean."""
+SWEEPS = {"keys": ("keys, RANGE/SLIDE 5", 1_000), "ratio": ("RANGE/SLIDE, 1,000 keys", 20),
+          "queries": ("queries at once", 1)}
+"""Jobs that sweep what the job ``scaling`` leaves as it is, and the point that is nearest to it."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +104,38 @@ def page(lines: Sequence[dict[str, Any]]) -> list[Block]:
         Text("Measured is the job scaling: count, max and avg of 1,000 keys, RANGE/SLIDE 20, Parquet files in and out, "
              "as a stream. A row's cost is that with the most rows; the start of a query is in it, so it is an upper "
              "bound, as the cost with the fewest rows beside it shows."),
-        Table(head, measured), *_growth(known), Heading("What that makes of a cluster"),
+        Table(head, measured), *_more_cores(known), Heading("What that makes of a cluster"),
         Table(["by the cost in", "contender", "rows/s", "cores", f"nodes of {CORES_PER_NODE}", "network MB/s"], needed),
-        Heading("Assumptions"), Bullets(ASSUMPTIONS)]
+        *_other_data(lines, known), Heading("Assumptions"), Bullets(ASSUMPTIONS)]
 
 
-def _growth(known: Sequence[Cost]) -> list[Block]:
+def growth(lines: Sequence[dict[str, Any]], job: str, usual: object) -> list[tuple[Any, float, float]]:
+    """The points of a sweep: processor time of a row of ours, in microseconds, and how many times the usual one's."""
+    found: dict[Any, Outcome] = {}
+    for label in dict.fromkeys(one["point"] for one in lines if one["job"] == job):
+        mine = [one for one in outcomes(lines, job, label) if one.ours and one.rounds]
+        if mine:
+            found[label] = max(mine, key=lambda one: one.first["rows"])
+    cost = {label: one.cpu_per_row for label, one in found.items() if one.cpu_per_row is not None}
+    return [(label, each, each / cost[usual]) for label, each in cost.items()] if usual in cost else []
+
+
+def _other_data(lines: Sequence[dict[str, Any]], known: Sequence[Cost]) -> list[Block]:
+    """Cores for the middle rate by the dearest place, when data are otherwise than in the job ``scaling``."""
+    dearest = max(known, key=lambda one: one.cpu_per_row)
+    cores, rows = need(RATES[1], dearest).cores, []
+    for job, (what, usual) in SWEEPS.items():
+        rows += [[what, f"{label:,}", f"{each:.3f}", f"{times:.2f}", f"{math.ceil(cores * times):,}"]
+                 for label, each, times in growth(lines, job, usual)]
+    if not rows:
+        return []
+    return [Heading("Other data"),
+            Text(f"How the processor time of a row grows with what is asked of it, measured in process on one core, "
+                 f"and what {RATES[1]:,} rows/s would need then, by the cost in {dearest.place} above."),
+            Table(["by", "point", "CPU µs per row", "times the usual", "cores"], rows)]
+
+
+def _more_cores(known: Sequence[Cost]) -> list[Block]:
     """What a second core gave, and what other processes instead of threads cost."""
     by_place = {(one.place, one.title): one for one in known}
     said = []
@@ -117,6 +148,8 @@ def _growth(known: Sequence[Cost]) -> list[Block]:
 
 
 ASSUMPTIONS = (
+    "what other data cost in process, relative to the usual, they cost on Spark: the kernels are the same, and rows "
+    "of Spark's own formats cost more to hand over, so the real factor is smaller",
     f"processor time is planned to {UTILISATION:.0%}; the rest is for peaks and for catching up after a restart",
     f"the slowest task takes {STRAGGLERS:g} times the mean, as in clusters with even keys; skew costs more (job skew)",
     f"nodes have {CORES_PER_NODE} cores like those of this machine",

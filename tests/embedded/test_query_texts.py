@@ -1,4 +1,4 @@
-"""Every window aggregate among the query texts of the language runs on the embedded engine with the oracle's answer."""
+"""Window aggregates and joins of streams among the query texts run on the embedded engine with the oracle's answer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from embedded.plans import run_timeline
 from panewise.engines.embedded import open_plan
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node, Source, WindowAggregate
+from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
+from relations.running import bag
+from relations.test_query_texts import RELATIONS
+from relations.test_query_texts import disordered as by_their_times
 from sql.rows import arrivals
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
@@ -25,6 +29,7 @@ def plan_of(case: dict[str, Any]) -> Node:
 
 
 AGGREGATES = [c for c in CASES if any(isinstance(n, WindowAggregate) for n in plan_of(c).walk())]
+JOINS = [c for c in CASES if c not in AGGREGATES and has_stream_join(plan_of(c))]
 
 
 def disordered(plan: Node, rows: int) -> Timeline:
@@ -59,3 +64,17 @@ def test_a_window_aggregate_of_the_language_runs_and_gives_the_oracles_answer(ca
     found, _ = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
     assert expected
     assert_same_rows(found, expected)
+
+
+@pytest.mark.parametrize("case", JOINS, ids=[c["id"] for c in JOINS])
+def test_a_join_of_streams_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
+    plan = plan_of(case)
+    timeline = by_their_times(plan, 24)
+    found, _ = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
+    expected = Oracle(plan, timeline).results()
+    assert expected
+    assert bag(found) == bag(expected)
+
+
+def test_no_query_is_left_out() -> None:
+    assert all(c in AGGREGATES or c in JOINS or c in RELATIONS for c in CASES)

@@ -90,6 +90,28 @@ def test_a_query_that_was_given_statistics_watches_itself() -> None:
     assert RelationQuery(parse(QUERIES[0], CATALOG)).watch is None  # there is nothing to drift from
 
 
+def test_an_input_that_was_silent_for_a_period_is_taken_to_be_as_it_was() -> None:
+    chosen = optimize(parse(QUERIES[0], CATALOG), stats((4, 6), (4, 6), (0.1, 6)))
+    watch, random = Watch(chosen, period=800), Random(5)
+    watch.rows("S1", rows(0, 900, 6, random))  # nine a unit instead of four
+    assert watch.proposal() is None  # the others are not taken to have the usual rate: the plan is still the best
+
+
+def test_a_proposal_is_taken_back_when_streams_are_as_they_were() -> None:
+    figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
+               "S3": {"rows_per_unit": 0.1, "a": 6}}
+    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures), Random(5)
+    assert query.watch is not None
+    query.watch.watch.period = 800
+    said = []
+    for start, (second, third) in ((0, (10, 400)), (100, (10, 400)), (200, (400, 10)), (300, (400, 10))):
+        for name, count in (("S1", 400), ("S2", second), ("S3", third)):
+            query.push(name, rows(start, count, 6, random))
+        said.append(query.proposal)
+    assert said[0] is not None
+    assert said[-1] is None
+
+
 def test_what_passes_a_condition_and_what_leaves_early_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     query, random = RelationQuery(parse(QUERIES[2], CATALOG), stats={"S1": {"rows_per_unit": 1}}), Random(5)
     assert query.watch is not None

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.oracle.engine import Oracle
+from panewise.kernels.relations.many_join import ManyJoin
 from panewise.plan.nodes import Node
 from panewise.planner.optimizer import is_relational
 from panewise.planner.relation_statistics import InputStatistics, RelationStatistics
 from panewise.planner.watching import Watch
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 from relations.plans import PLACES, timelines
 from relations.running import bag
@@ -70,6 +72,19 @@ def test_a_lower_part_is_watched_too() -> None:
             "GROUP BY b.v")
     hosted = Hosted(parse(text, CATALOG), 2, known=known(a=4, b=4, c=1))
     (below,) = hosted.below.values()
+    with patch.dict(Watch.__init__.__kwdefaults__, period=60):
+        hosted.run(three_streams(4, 1, 4), frozenset(range(0, 2000, 100)))
     assert hosted.config.watched is None
-    assert below.config.watched is not None
-    assert below.config.watched[1].input("a").rate == 2
+    assert any("rows of c per unit was 0.5, is" in said for said in below.proposals)
+
+
+def test_a_shard_runs_the_very_plan_that_was_chosen() -> None:
+    plan = parse("SELECT a.v FROM a [RANGE 6], b [RANGE 6], c [RANGE 6] WHERE a.k = b.k AND b.k = c.k AND a.v > 3",
+                 CATALOG)
+    config = Hosted(plan, 2, known=known(a=100, b=100, c=100)).config
+    query = config.open()
+    assert isinstance(query, RelationQuery)
+    assert query.running == config.plan
+    assert config.decided is not None
+    assert config.decided.at_once
+    assert any(isinstance(stage.operator, ManyJoin) for stage in query._root.walk())

@@ -69,7 +69,7 @@ def hashes_of(values: pa.Array) -> npt.NDArray[np.uint64]:
     kind = values.type
     if pa.types.is_floating(kind):
         numbers = values.cast(pa.float64()).drop_null().to_numpy().view(np.uint64)
-    elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+    elif (pa.types.is_integer(kind) or pa.types.is_temporal(kind)) and not pa.types.is_interval(kind):
         wide = values.view(pa.int32()) if pa.types.is_date32(kind) or pa.types.is_time32(kind) else values
         wide = wide if pa.types.is_integer(wide.type) else wide.view(pa.int64())
         numbers = wide.drop_null().to_numpy().astype(np.int64).view(np.uint64)

@@ -62,6 +62,22 @@ class RelationStatistics:
         return self.inputs.get(name, _USUAL)
 
 
+    def beside(self, known: RelationStatistics) -> RelationStatistics:
+        """These figures, and of what they do not speak of those that were known before.
+
+        >>> now = RelationStatistics({"S": InputStatistics(2.0, {"a": 5.0})}, measured=True)
+        >>> both = now.beside(RelationStatistics({"S": InputStatistics(1.0, {"b": 3.0}), "T": InputStatistics(9.0)}))
+        >>> both.input("S"), both.input("T").rate
+        (InputStatistics(rate=2.0, values={'b': 3.0, 'a': 5.0}, rows=None), 9.0)
+        """
+        inputs = dict(known.inputs)
+        for name, seen in self.inputs.items():
+            was = inputs.get(name, InputStatistics())
+            inputs[name] = InputStatistics(seen.rate, {**was.values, **seen.values},
+                                           was.rows if seen.rows is None else seen.rows)
+        return replace(self, inputs=inputs, passing={**known.passing, **self.passing},
+                       premature={**known.premature, **self.premature})
+
     def of_a_part(self, parts: int, keys: Mapping[str, str]) -> RelationStatistics:
         """What one of several parts sees of inputs that are split by the values of a column, given by input.
 

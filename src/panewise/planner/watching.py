@@ -12,7 +12,7 @@ from panewise.core.scalar import Scalar
 from panewise.planner.collecting import Collector
 from panewise.planner.optimizer import Optimized
 from panewise.planner.relation_statistics import RelationStatistics
-from panewise.planner.replan import MARGIN, Proposal, propose_replan
+from panewise.planner.replan import MARGIN, Proposal, drifts, propose_replan
 
 PERIOD = 100_000
 """Rows after which a period is long enough to judge by."""
@@ -27,6 +27,7 @@ class Watch:
     def __init__(self, running: Optimized, *, period: int = PERIOD, margin: float = MARGIN) -> None:
         self.running, self.period, self.margin = running, period, margin
         self.known: RelationStatistics | None = running.statistics
+        self._judged: tuple[RelationStatistics, Proposal | None] | None = None
         self._start()
 
     def _start(self) -> None:
@@ -51,7 +52,11 @@ class Watch:
         return self._seen >= self.period
 
     def proposal(self) -> Proposal | None:
-        """Another plan, if a period has passed and its figures ask for one; a new period begins then."""
+        """Another plan, if a period has passed and its figures ask for one; a new period begins then.
+
+        Inputs that sent nothing in the period are taken to be as they were. Plans are compared once, and again when
+        the figures have drifted from those they were compared by.
+        """
         if not self.ready:
             return None
         now = self._collector.statistics()
@@ -59,5 +64,9 @@ class Watch:
         if self.known is None:
             self.known = now
             return None
-        return propose_replan(self.running.chosen.plan, self.known, now, style=self.running.style, margin=self.margin,
-                              written=self.running.written)
+        now = now.beside(self.known)
+        if self._judged is None or drifts(self._judged[0], now):
+            found = propose_replan(self.running.chosen.plan, self.known, now, style=self.running.style,
+                                   margin=self.margin, written=self.running.written)
+            self._judged = now, found
+        return self._judged[1]

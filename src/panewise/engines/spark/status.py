@@ -36,8 +36,8 @@ class QueryStatus:
     seconds: float = 0.0
     """How long the latest micro-batch took."""
     replan: str = ""
-    """Why another plan would be better by now, where ``stats`` chose the one that runs; a query that is started again
-    with new ``stats`` takes it."""
+    """Why another plan would be better by now, where ``stats`` chose the one that runs; a query that is started with
+    new ``stats``, and a new checkpoint, takes it."""
 
     def after(self, report: Mapping[str, Any]) -> QueryStatus:
         """The status after one more micro-batch; ``report`` is Spark's progress as JSON has it."""
@@ -51,7 +51,7 @@ class QueryStatus:
             sum(int(o.get("memoryUsedBytes") or 0) for o in operators),
             self.late_rows + int(metric.get("late_rows") or 0), _bound(report) or self.bound,
             int(opened) if opened is not None else self.open_windows, float(report.get("batchDuration") or 0) / 1000,
-            str(metric.get("replan") or self.replan))
+            str(metric.get("replan") or "") if opened is not None else self.replan)
 
     @property
     def held(self) -> str:

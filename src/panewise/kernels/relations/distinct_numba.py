@@ -78,15 +78,8 @@ def represent_by_search(arrived: Ints, leaving: Ints, codes: Ints, born: Ints, e
     found = 0
     for slot in arrived:
         code = codes[slot]
-        end = current[code]
-        while end != NOBODY and end <= born[slot]:
-            follower = _longest(code, end, codes, born, expires)
-            if follower < 0:
-                end = NOBODY
-            else:
-                rows[found], since[found], until[found] = follower, end, expires[follower]
-                end = expires[follower]
-                found += 1
+        # rows that leave do so before others come
+        end, found = _followed(code, current[code], born[slot] + 1, codes, born, expires, found, rows, since, until)
         if end == NOBODY:
             rows[found], since[found], until[found] = slot, born[slot], expires[slot]
             end = expires[slot]
@@ -94,17 +87,22 @@ def represent_by_search(arrived: Ints, leaving: Ints, codes: Ints, born: Ints, e
         current[code] = end
     for place in range(len(arrived) + len(leaving)):
         code = codes[arrived[place]] if place < len(arrived) else leaving[place - len(arrived)]
-        end = current[code]
-        while end != NOBODY and end < upto:
-            follower = _longest(code, end, codes, born, expires)
-            if follower < 0:
-                end = NOBODY
-            else:
-                rows[found], since[found], until[found] = follower, end, expires[follower]
-                end = expires[follower]
-                found += 1
-        current[code] = end
+        current[code], found = _followed(code, current[code], upto, codes, born, expires, found, rows, since, until)
     return found
+
+
+@compiled
+def _followed(code: int, end: int, before: int, codes: Ints, born: Ints, expires: Ints, found: int, rows: Ints,
+              since: Ints, until: Ints) -> tuple[int, int]:
+    """Who follows, while representatives leave before an instant: the end of the last, and how many were named."""
+    while end != NOBODY and end < before:
+        follower = _longest(code, end, codes, born, expires)
+        if follower < 0:
+            return NOBODY, found
+        rows[found], since[found], until[found] = follower, end, expires[follower]
+        end = expires[follower]
+        found += 1
+    return end, found
 
 
 @compiled

@@ -44,13 +44,26 @@ def flattened(node: n.Node, *, narrowed: bool = False) -> tuple[list[n.Node], li
 
     ``narrowed`` says that columns may have been left out between the joins.
     """
-    if narrowed and isinstance(node, n.Project) and all(item.scalar.column_name == item.name for item in node.items):
+    if narrowed and isinstance(node, n.Project) and _only_leaves_out(node):
         below = flattened(node.input, narrowed=True)
         return below if len(below[0]) > 1 else ([node], [])
     if not isinstance(node, n.Join):
         return [node], []
     (left, over_left), (right, over_right) = (flattened(side, narrowed=narrowed) for side in node.inputs)
     return [*left, *right], [*over_left, *over_right, *conjuncts(node.predicate)]
+
+
+def widened(plan: n.Node) -> n.Node:
+    """The plan with the columns back that were left out between joins: so that joins can be put in another order."""
+    inputs = [widened(below) for below in plan.inputs]
+    if isinstance(plan, n.Join):
+        inputs = [below.input if isinstance(below, n.Project) and isinstance(below.input, n.Join)
+                  and _only_leaves_out(below) else below for below in inputs]
+    return plan.with_inputs(*inputs) if inputs else plan
+
+
+def _only_leaves_out(node: n.Project) -> bool:
+    return all(item.scalar.column_name == item.name for item in node.items)
 
 
 def left_deep(inputs: list[n.Node], parts: list[Scalar]) -> n.Node | None:

@@ -54,8 +54,9 @@ class RelationQuery(ShowsLateRows):
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
     ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
     give the same results; then what comes and goes is counted, and ``status()["replan"]`` says when another plan has
-    become better. ``decided`` is what they decide beside the plan, where that was done before, and ``watched`` the
-    choice that is then watched. With ``current`` the relation itself is kept, for :meth:`current` to show.
+    become better. ``decided`` is what they decide beside the plan, where plan and all were chosen before, and
+    ``watched`` the choice that is then watched. With ``current`` the relation itself is kept, for :meth:`current` to
+    show.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
@@ -70,7 +71,7 @@ class RelationQuery(ShowsLateRows):
         self._form = form_of(plan)
         self._kind = time_kind(plan)
         known = known_inputs(stats)
-        optimized = self._optimized(known)
+        optimized = self._optimized(known) if decided is None else None
         self.running = plan if optimized is None else optimized.plan
         watched = optimized if known is not None else watched
         self.watch = None if watched is None else PlanWatch(watched)

@@ -12,7 +12,7 @@ from panewise.queries.relations.tree import Stage
 
 
 class PlanWatch:
-    """Counts for one query; ``proposed`` is the last proposal to run it otherwise, if there was one."""
+    """Counts for one query; ``proposed`` is another way to run it, if the latest period asks for one."""
 
     def __init__(self, running: Optimized) -> None:
         self.watch = Watch(running)
@@ -26,7 +26,7 @@ class PlanWatch:
             return
         for place, stage in enumerate(root.walk()):
             self._report(place, stage)
-        self.proposed = self.watch.proposal() or self.proposed
+        self.proposed = self.watch.proposal()
 
     def _report(self, place: int, stage: Stage) -> None:
         """What a condition or a negation has done since the last period."""

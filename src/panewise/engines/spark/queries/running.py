@@ -42,9 +42,10 @@ from panewise.planner.formula import formula
 from panewise.planner.optimizer import is_relational as worth_optimizing
 from panewise.planner.optimizer import optimize
 from panewise.planner.partitioning import Placement
-from panewise.planner.physical import BY_RULE, Physical, physical
+from panewise.planner.physical import Physical, physical
 from panewise.planner.relation_statistics import RelationStatistics, known_inputs
 from panewise.planner.relational import is_relational
+from panewise.planner.rewrites.join_reorders import widened
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import PUNCTUATION_KEY
@@ -244,16 +245,16 @@ class Cut:
     written: Node
     known: RelationStatistics | None
 
-    def decided(self, part: Node) -> Physical:
-        """What statistics decide about a part, beside the plan."""
-        return BY_RULE if has_stream_join(part) else physical(part, self.known)
+    def decided(self, part: Node) -> Physical | None:
+        """What statistics decide about a part, beside the plan; None without them."""
+        return None if self.known is None or has_stream_join(part) else physical(part, self.known)
 
     def watched(self, part: Node, found: Placement | None, shards: int) -> tuple[Node, RelationStatistics] | None:
         """What a shard of a part is watched for; of what comes from another part nothing was declared."""
         if self.known is None or relayed(part) or has_stream_join(part):
             return None
         keys = dict(found.keys) if found is not None else {}
-        return self.written if part == self.plan else part, self.known.of_a_part(shards, keys)
+        return self.written if part == self.plan else widened(part), self.known.of_a_part(shards, keys)
 
 
 def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: Stats = None) -> Cut:
@@ -310,10 +311,10 @@ def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int 
     if stats is not None:
         lines.append(f"plan, by statistics: {formula(plan)}")
     for decided in (cut.decided(part) for part in (plan, *(below.of for below in relayed(plan)))):
-        if decided.announced:
+        if decided is not None and decided.announced:
             senders = ", ".join(sorted(type(node).__name__ for node in decided.announced))
             lines.append(f"every end is sent from: {senders}")
-        lines += map(str, decided.at_once)
+        lines += map(str, decided.at_once if decided is not None else ())
     for part in relayed(plan):
         below = _placed(part.of, inputs, LatePolicy.DROP, shards)
         lines.append(f"shards of {part.name}, the {type(part.of).__name__} below: {_split(below)}")

@@ -26,7 +26,7 @@ from panewise.kernels.state_file import decode_state, encode_state, table_from_b
 from panewise.plan.nodes import Node
 from panewise.planner.forms import VALID_FROM, time_kind
 from panewise.planner.optimizer import chosen_before
-from panewise.planner.physical import BY_RULE, Physical
+from panewise.planner.physical import Physical
 from panewise.planner.relation_statistics import RelationStatistics
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
@@ -53,8 +53,8 @@ class QueryConfig:
     """Of inputs whose bound follows their largest value: the attribute, and how far behind."""
     complete: tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...] = ()
     """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
-    decided: Physical = BY_RULE
-    """What statistics of the inputs decide beside the plan."""
+    decided: Physical | None = None
+    """What statistics of the inputs decide beside the plan, which they have chosen; None without them."""
     watched: tuple[Node, RelationStatistics] | None = None
     """The query as it was written, and what a shard should see of its inputs: it says when another plan is better."""
     relays: bool = False
@@ -64,12 +64,10 @@ class QueryConfig:
 
     def open(self) -> RunningQuery:
         """A new query."""
-        if self.watched is not None:
-            chosen = chosen_before(self.plan, *self.watched)
-            return RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen)
-        if self.decided != BY_RULE:
-            return RelationQuery(self.plan, late=self.late, decided=self.decided)
-        return open_plan(self.plan, late=self.late)
+        if self.decided is None:
+            return open_plan(self.plan, late=self.late)
+        chosen = None if self.watched is None else chosen_before(self.plan, *self.watched)
+        return RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen)
 
     def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> QueryShard:
         """One shard, as it was saved."""

@@ -12,6 +12,7 @@ from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import FOREVER, Lives, Mask, gather, integers
 
 ROOM = 64
+MANY = 32
 
 
 class Growing:
@@ -47,7 +48,8 @@ class Growing:
 class Payload:
     """The columns of rows: few pieces, each at least half as long as all after it, so that rows are found fast.
 
-    Pieces are put together when rows are asked for: of results that are kept nobody may ever ask.
+    Pieces are put together when rows are asked for, or when they have become many: of results that are kept nobody may
+    ask for long.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -61,6 +63,8 @@ class Payload:
         if table.num_rows:
             self.count += table.num_rows
             self._new.append(table)
+            if len(self._new) == MANY:
+                self._settle()
 
     def _settle(self) -> None:
         """Few pieces again."""
