@@ -1,6 +1,6 @@
 """What a cluster for many rows per second would need, computed from the measured cost of a row on this machine.
 
-How many times that other data costs (more keys, more overlap, more queries) is taken from the jobs that sweep them.
+What other data cost more (more keys, more overlap, more queries) is taken from the jobs that sweep them.
 
 The cost of a row is the processor time of the largest data of the job ``scaling`` by its rows. What a query costs once
 is in it, so it is too large rather than too small. (The slope between few rows and many would leave that out, but a JVM
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from common import median
@@ -29,6 +29,8 @@ STRAGGLERS = 1.25
 SWEEPS = {"keys": ("keys, RANGE/SLIDE 5", 1_000), "ratio": ("RANGE/SLIDE, 1,000 keys", 20),
           "queries": ("queries at once", 1)}
 """Jobs that sweep what the job ``scaling`` leaves as it is, and the point that is nearest to it."""
+WHOLE = ("queries",)
+"""Of these each reads and hands over its rows by itself, so all of the cost grows; of the others what kernels do."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +124,18 @@ def growth(lines: Sequence[dict[str, Any]], job: str, usual: object) -> list[tup
 
 def _other_data(lines: Sequence[dict[str, Any]], known: Sequence[Cost]) -> list[Block]:
     """Cores for the middle rate by the dearest place, when data are otherwise than in the job ``scaling``."""
-    dearest = max(known, key=lambda one: one.cpu_per_row)
-    cores, rows = need(RATES[1], dearest).cores, []
+    dearest, rows = max(known, key=lambda one: one.cpu_per_row), []
     for job, (what, usual) in SWEEPS.items():
-        rows += [[what, f"{label:,}", f"{each:.3f}", f"{times:.2f}", f"{math.ceil(cores * times):,}"]
-                 for label, each, times in growth(lines, job, usual)]
+        for label, each, times in growth(lines, job, usual):
+            cost = dearest.cpu_per_row * times if job in WHOLE else dearest.cpu_per_row + each - each / times
+            cores = need(RATES[1], replace(dearest, cpu_per_row=cost)).cores
+            rows.append([what, f"{label:,}", f"{each:.3f}", f"{times:.2f}", f"{cores:,}"])
     if not rows:
         return []
     return [Heading("Other data"),
             Text(f"How the processor time of a row grows with what is asked of it, measured in process on one core, "
-                 f"and what {RATES[1]:,} rows/s would need then, by the cost in {dearest.place} above."),
+                 f"and what {RATES[1]:,} rows/s would need then: the cost in {dearest.place} above, and what the "
+                 "kernels need more or less than at the usual point. Each of several queries pays all of it."),
             Table(["by", "point", "CPU µs per row", "times the usual", "cores"], rows)]
 
 
@@ -148,8 +152,7 @@ def _more_cores(known: Sequence[Cost]) -> list[Block]:
 
 
 ASSUMPTIONS = (
-    "what other data cost in process, relative to the usual, they cost on Spark: the kernels are the same, and rows "
-    "of Spark's own formats cost more to hand over, so the real factor is smaller",
+    "what kernels need more for other data in process, they need more on Spark, where they are the same",
     f"processor time is planned to {UTILISATION:.0%}; the rest is for peaks and for catching up after a restart",
     f"the slowest task takes {STRAGGLERS:g} times the mean, as in clusters with even keys; skew costs more (job skew)",
     f"nodes have {CORES_PER_NODE} cores like those of this machine",

@@ -129,7 +129,7 @@ def test_a_cluster_is_computed_from_the_cost_of_a_row_among_the_most() -> None:
     assert all(assumption in text for assumption in sizing.ASSUMPTIONS)
 
 
-def test_other_data_need_as_many_times_the_cores_as_a_row_costs_more() -> None:
+def test_other_data_need_more_by_what_kernels_need_more_and_queries_all_of_it() -> None:
     from suite import sizing
 
     def swept(keys: int, cpu: float) -> dict[str, Any]:
@@ -137,11 +137,13 @@ def test_other_data_need_as_many_times_the_cores_as_a_row_costs_more() -> None:
                 "seconds": cpu, "cpu_seconds": cpu}
 
     lines = [*scaled("local[1]", 1_000_000, 6.0, 5.0, 1_000), *scaled("local[1]", 5_000_000, 10.0, 10.0, 5_000),
-             swept(1_000, 0.2), swept(1_000_000, 1.0), {**swept(1_000_000, 9.0), "contender": "duckdb"}]
+             swept(1_000, 0.2), swept(1_000_000, 1.0), {**swept(1_000_000, 9.0), "contender": "duckdb"},
+             {**swept(1, 0.2), "job": "queries"}, {**swept(10, 1.0), "job": "queries"}]
     assert sizing.growth(lines, "keys", 1_000) == [(1_000, 0.2, 1.0), (1_000_000, 1.0, 5.0)]
-    assert sizing.growth(lines, "queries", 1) == []
+    assert sizing.growth(lines, "ratio", 20) == []
     text = "\n".join(block.markdown() for block in sizing.page(lines))
-    assert "| keys, RANGE/SLIDE 5 | 1,000,000 | 1.000 | 5.00 | 210 |" in text  # 42 cores for the usual data
+    assert "| keys, RANGE/SLIDE 5 | 1,000,000 | 1.000 | 5.00 | 59 |" in text  # 2.8 µs instead of 2, which need 42
+    assert "| queries at once | 10 | 1.000 | 5.00 | 209 |" in text
 
 
 def test_without_two_numbers_of_rows_there_is_no_page() -> None:
