@@ -19,6 +19,7 @@ from panewise.plan.nodes import Named, Node, Table
 from panewise.progress.timeline import Arrival
 from panewise.sql import parse
 from relations.running import bag
+from spark.cases import aged
 from sql.rows import arrivals
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
@@ -60,6 +61,7 @@ class Inputs:
             part = table.slice(number * size, size)
             pq.write_table(pa.concat_tables([part, end]) if number == FILES - 1 else part,
                            home / f"{number}.parquet")
+            aged(home / f"{number}.parquet", number)
         return home
 
 
