@@ -119,7 +119,7 @@ def write_ndjson(directory: Path, files: Sequence[Sequence[dict[str, Any]]]) -> 
 
 
 def aged(path: Path, number: int) -> None:
-    """Spark takes files by their age, and those of one tick of the clock in any order: each gets a second of its own."""
+    """Spark takes files by their age, those of one tick of the clock in any order: each gets a second of its own."""
     written = time.time() - 1000 + number
     os.utime(path, (written, written))
 
