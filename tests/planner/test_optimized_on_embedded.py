@@ -78,7 +78,7 @@ def test_a_watched_run_proposes_another_plan_when_its_streams_change() -> None:
 def test_a_query_that_was_given_statistics_watches_itself() -> None:
     figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
                "S3": {"rows_per_unit": 0.1, "a": 6}}
-    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures), Random(5)
+    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5)
     assert query.watch is not None
     query.watch.watch.period = 800
     for start, (second, third) in ((0, (400, 10)), (100, (400, 10)), (200, (10, 400)), (300, (10, 400))):
@@ -100,7 +100,7 @@ def test_an_input_that_was_silent_for_a_period_is_taken_to_be_as_it_was() -> Non
 def test_a_proposal_is_taken_back_when_streams_are_as_they_were() -> None:
     figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
                "S3": {"rows_per_unit": 0.1, "a": 6}}
-    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures), Random(5)
+    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5)
     assert query.watch is not None
     query.watch.watch.period = 800
     said = []

@@ -148,7 +148,7 @@ class RelationQuery(ShowsLateRows):
             raise
         self._arrived += table.num_rows
         if self.watch is not None:
-            self.watch.rows(stream, table, self._root)
+            self.watch.rows(stream, table)
         for (port, chunk, promises), mask, (_, _, idle) in zip(taken, late, saved, strict=True):
             port.source.rows += table.num_rows
             late_or_not = slice(None) if not mask.any() else ~mask
@@ -246,6 +246,8 @@ class RelationQuery(ShowsLateRows):
         parts = []
         if bound > self._reached or not self.guarded:  # rows beside a complete table are never too late
             parts = [self._step(upto) for upto in (*self._cuts(bound), bound)]
+            if self.watch is not None:
+                self.watch.judge(self._root)
         parts = [part for part in parts if part.num_rows]
         return pa.concat_tables(parts) if parts else self.nothing()
 

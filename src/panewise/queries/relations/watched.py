@@ -19,9 +19,15 @@ class PlanWatch:
         self.proposed: Proposal | None = None
         self._before: dict[int, tuple[int, int, int]] = {}
 
-    def rows(self, stream: str, table: pa.Table, root: Stage) -> None:
-        """Rows that came; when a period is over its figures are compared with those the plan was chosen by."""
+    def rows(self, stream: str, table: pa.Table) -> None:
+        """Rows that came."""
         self.watch.rows(stream, table)
+
+    def judge(self, root: Stage) -> None:
+        """When a period is over its figures are compared with those the plan was chosen by.
+
+        Asked when instants are complete: then all inputs have been heard.
+        """
         if not self.watch.ready:
             return
         for place, stage in enumerate(root.walk()):
