@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +115,17 @@ def test_a_contender_that_takes_too_long_is_ended_with_all_it_started(tmp_path: 
                f"open({str(sign)!r}, 'w').write(str(child.pid))\ntime.sleep(600)\n")
     with pytest.raises(Failure, match="not done after 3 s with 5 rows"):
         run_process([sys.executable, "-c", program], 3, 1, "5 rows")
-    state = Path(f"/proc/{sign.read_text()}/stat")
-    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+    state, until = Path(f"/proc/{sign.read_text()}/stat"), time.monotonic() + 30
+
+    def is_gone() -> bool:
+        try:
+            return state.read_text().rpartition(")")[2].split()[0] == "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+
+    while not is_gone() and time.monotonic() < until:  # a process that was killed is a moment in dying
+        time.sleep(0.05)
+    assert is_gone()
 
 
 def test_a_resumed_run_measures_only_what_is_missing(tmp_path: Path) -> None:
