@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -165,4 +166,5 @@ def test_memory_and_processor_time_are_those_of_all_processes_of_a_contender() -
                "print(json.dumps({'running': spent, 'ended': cpu_seconds() - before}))")
     figures = run_process([sys.executable, "-c", program], 60, 1, "")
     assert figures["peak_mb"] > 90
-    assert min(figures["running"], figures["ended"]) >= 0.3
+    ticks = 2 / os.sysconf("SC_CLK_TCK")  # /proc counts whole ticks, of the child and of the parent
+    assert min(figures["running"], figures["ended"]) >= 0.3 - ticks
