@@ -75,18 +75,29 @@ def test_a_watched_run_proposes_another_plan_when_its_streams_change() -> None:
     assert "rows of S3 per unit was 0.1, is 4" in proposals[2].reason
 
 
-def test_a_query_that_was_given_statistics_watches_itself() -> None:
+AS_DECLARED, OTHERWISE = (400, 10), (10, 400)
+"""Rows of S2 and S3 in a hundred units."""
+
+
+def proposals_of(*rounds: tuple[int, int]) -> list[str | None]:
+    """What a query that was declared four rows of S1 and S2 a unit and few of S3 proposes after each round."""
     figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
                "S3": {"rows_per_unit": 0.1, "a": 6}}
-    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5)
+    query, random, said = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5), []
     assert query.watch is not None
     query.watch.watch.period = 800
-    for start, (second, third) in ((0, (400, 10)), (100, (400, 10)), (200, (10, 400)), (300, (10, 400))):
+    for number, (second, third) in enumerate(rounds):
         for name, count in (("S1", 400), ("S2", second), ("S3", third)):
-            query.push(name, rows(start, count, 6, random))
-        if start == 0:
-            assert "replan" not in query.status()
-    assert "rows of S3 per unit was 0.1, is" in query.status()["replan"]
+            query.push(name, rows(100 * number, count, 6, random))
+        assert query.status().get("replan") == query.proposal
+        said.append(query.proposal)
+    return said
+
+
+def test_a_query_that_was_given_statistics_watches_itself() -> None:
+    said = proposals_of(AS_DECLARED, AS_DECLARED, OTHERWISE, OTHERWISE)
+    assert said[0] is None
+    assert "rows of S3 per unit was 0.1, is" in str(said[-1])
     assert RelationQuery(parse(QUERIES[0], CATALOG)).watch is None  # there is nothing to drift from
 
 
@@ -98,16 +109,7 @@ def test_an_input_that_was_silent_for_a_period_is_taken_to_be_as_it_was() -> Non
 
 
 def test_a_proposal_is_taken_back_when_streams_are_as_they_were() -> None:
-    figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
-               "S3": {"rows_per_unit": 0.1, "a": 6}}
-    query, random = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5)
-    assert query.watch is not None
-    query.watch.watch.period = 800
-    said = []
-    for start, (second, third) in ((0, (10, 400)), (100, (10, 400)), (200, (400, 10)), (300, (400, 10))):
-        for name, count in (("S1", 400), ("S2", second), ("S3", third)):
-            query.push(name, rows(start, count, 6, random))
-        said.append(query.proposal)
+    said = proposals_of(OTHERWISE, OTHERWISE, AS_DECLARED, AS_DECLARED)
     assert said[0] is not None
     assert said[-1] is None
 
