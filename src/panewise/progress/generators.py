@@ -14,10 +14,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from panewise.core.errors import CheckpointError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.jumps import JumpGuard
+from panewise.progress.trailing_numba import behind
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 Extra = Mapping[str, Any]
@@ -47,6 +49,10 @@ class Trailing:
         bounds[:1] = self.first
         np.subtract(self.values[:-1], self.delay, out=bounds[1:])
         return np.maximum.accumulate(bounds, out=bounds)
+
+    def late(self, reached: int) -> npt.NDArray[np.bool_]:
+        """Which rows are below the bound before them, or below another that holds for all."""
+        return behind(self.values, self.first, self.delay, reached)
 
 
 Bounds = Ordinals | Trailing

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.columns import INT64
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
@@ -19,7 +20,8 @@ from panewise.queries.chunks import Chunk
 
 RowsIn: TypeAlias = pa.RecordBatch | pa.Table | Sequence[Mapping[str, Any]]
 
-MICROSECONDS = pa.timestamp("us", tz="UTC")
+PLAIN = pa.timestamp("us", tz="UTC"), INT64
+"""Types whose values are ordinals as they stand."""
 
 
 class StreamInput:
@@ -149,7 +151,7 @@ class StreamInput:
     def _looked_at(self, table: pa.Table, name: str) -> tuple[Ordinals, int | None]:
         """The windowing attribute, and its largest value if that is known."""
         column = table.column(name)
-        usual = column.type == MICROSECONDS and column.num_chunks == 1
+        usual = column.type in PLAIN and column.num_chunks == 1
         if usual and column.null_count == 0 and len(column):  # without a copy
             array = column.chunk(0)
             values: Ordinals = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)

@@ -104,6 +104,9 @@ class SlidingWindow(WindowSpec):
 
     def lifetime(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
         """When each row becomes visible and when it expires; equal means never visible (papers 1.2)."""
+        if self.slide == 1:  # as most changing relations have it, and division is slow
+            enter = values + self.lag if self.lag else values
+            return enter, enter + self.range
         first, last = self.wids_of(values)
         return self.origin + (first + 1) * self.slide - 1, self.origin + (last + 1) * self.slide - 1
 

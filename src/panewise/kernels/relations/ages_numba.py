@@ -13,24 +13,33 @@ FEW = 16
 
 
 @numba.njit(cache=True)
-def sort_ties(first: Ordinals, age: npt.NDArray[np.int64], order: Ordinals) -> bool:
-    """Put places of equal ``first`` in the order of their ages; whether any had to move.
+def in_order(first: Ordinals, age: npt.NDArray[np.int64]) -> tuple[bool, bool]:
+    """Whether the rows ascend by ``first``, and whether those of one instant are also in the order of their ages."""
+    sorted_ = True
+    for row in range(1, len(first)):
+        if first[row] < first[row - 1]:
+            return False, False
+        if sorted_ and first[row] == first[row - 1]:
+            sorted_ = not _older(age, row, row - 1)
+    return True, sorted_
+
+
+@numba.njit(cache=True)
+def sort_ties(first: Ordinals, age: npt.NDArray[np.int64], order: Ordinals) -> None:
+    """Put places of equal ``first`` in the order of their ages.
 
     ``order`` holds the places by ``first``, and is changed.
     """
-    count, moved, start = len(order), False, 0
-    spare = order
+    count, start = len(order), 0
+    spare = np.empty(count, np.int64)
     while start < count:
         end, sorted_ = start + 1, True
         while end < count and first[order[end]] == first[order[start]]:
             sorted_ = sorted_ and not _older(age, order[end], order[end - 1])
             end += 1
         if not sorted_:
-            if not moved:
-                spare, moved = np.empty(count, np.int64), True
             _sort(age, order, spare, start, end)
         start = end
-    return moved
 
 
 @numba.njit(cache=True)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.ages_numba import sort_ties
+from panewise.kernels.relations.ages_numba import in_order, sort_ties
 from panewise.windows.base import UNBOUNDED
 
 FOREVER: int = int(UNBOUNDED)
@@ -157,10 +157,12 @@ def by_age(first: Ordinals, age: npt.NDArray[np.int64]) -> Ordinals | None:
     """The order by some instants, ties by age; None where rows are in that order already, as they mostly are."""
     if len(first) < 2:
         return None
-    ascending = bool((first[1:] >= first[:-1]).all())
+    ascending, sorted_ = in_order(first, age)
+    if sorted_:
+        return None
     order: Ordinals = np.arange(len(first)) if ascending else np.argsort(first, kind="stable")
-    moved = sort_ties(first, age, order)
-    return order if moved or not ascending else None
+    sort_ties(first, age, order)
+    return order
 
 
 def ticks_of(*parts: Ordinals | None) -> Ordinals | None:

@@ -11,15 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
+from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, by_age, integers
 from panewise.kernels.relations.distinct_numba import NOBODY, represent
-from panewise.kernels.relations.live_codes import LiveCodes, renumbered
+from panewise.kernels.relations.live_codes import SPARE, LiveCodes, renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.alive import AliveRows
-from panewise.kernels.relations.stores.arena import Arena, Growing
+from panewise.kernels.relations.stores.arena import Growing, GrowingAges
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
 from panewise.kernels.relations.sweep import cells_of, signs, summed, turns_of
 from panewise.progress.watermarks import NO_BOUND
@@ -28,13 +29,15 @@ CODE = pa.schema([pa.field("code", pa.int64())])
 
 
 class DistinctByEnd(RelationOperator):
-    """Delta*: a representative stays until it expires; the row that stays longest follows it (erratum E8)."""
+    """Delta*: a representative stays until it expires; the row that stays longest follows it (erratum E8).
+
+    Rows of one value have equal columns, so of a representative its end is kept, of a spare row its end and age.
+    """
 
     def __init__(self, schema: pa.Schema, uids: Uids) -> None:
         self.schema, self._uids = schema, uids
         self._codes = LiveCodes(schema)
-        self._current, self._spare, self._spare_end = Growing(), Growing(), Growing()
-        self._spares = Arena(schema)
+        self._current, self._spare, self._spare_age = Growing(), Growing(), GrowingAges()
         self._queue = Calendar()
         self._reached = NO_BOUND
 
@@ -44,83 +47,62 @@ class DistinctByEnd(RelationOperator):
         assert not len(delta.ends), "delta* needs rows whose ends are known"
         lives = delta.lives.by_birth()
         codes = self._codes.codes(lives.table, len(lives))
-        for part, value in ((self._current, NOBODY), (self._spare, -1), (self._spare_end, 0)):
-            part.extend_to(len(self._codes), value)
+        self._current.extend_to(len(self._codes), NOBODY)
+        self._spare.extend_to(len(self._codes), NOBODY)
+        age = self._spare_age.fitted(lives.age, len(self._codes))
         leaving = self._queue.due(upto)
-        leaving = leaving[self._current.values[leaving] < upto]
-        room = 2 * (len(codes) + len(leaving))  # a row or spare is named at most once, a value touched at most once
-        touched, rows, since, until = integers(room), integers(room), integers(room), integers(room)
-        count, values = represent(codes, lives.born, lives.expires, leaving, self._current.values, self._spare.values,
-                                  self._spare_end.values, upto, touched, rows, since, until)
-        out, touched = self._named(lives, rows[:count], since[:count], until[:count]), touched[:values]
-        self._keep_spares(lives, touched)
-        current = self._current.values[touched]
-        lasting = (current != NOBODY) & (current != FOREVER)
-        self._queue.insert(touched[lasting], current[lasting], self._reached)
+        room = 2 * (len(codes) + len(leaving))  # a row or spare is named at most once
+        named, since, until, ages = integers(room), integers(room), integers(room), np.empty((len(age), room), np.int64)
+        count = represent(codes, lives.born, lives.expires, age, leaving, self._current.values, self._spare.values,
+                          self._spare_age.room, upto, named, since, until, ages)
+        named, since, until = named[:count], since[:count], until[:count]
+        order = by_age(since, ages[:, :count])
+        if order is not None:
+            named, since, until, ages = named[order], since[order], until[order], ages[:, order]
+        staying = until >= upto
+        self._queue.insert(named[staying], until[staying], self._reached)
         self._reached = upto
+        out = Lives(self._codes.values(named), self._uids.draw(count), since, until, ages[:, :count])
         self._forget()
         return Delta(out, ticks=delta.ticks)
 
-    def _named(self, lives: Lives, rows: np.ndarray[Any, Any], since: Any, until: Any) -> Lives:
-        old = rows < 0
-        parts = [self._spares.lives(-rows[old] - 2), lives.take(rows[~old])]
-        born, expires = np.r_[since[old], since[~old]], np.r_[until[old], until[~old]]
-        both = Lives.concat(parts)
-        both = Lives(both.table, both.uid, born, expires, both.age).by_birth()
-        return Lives(both.table, self._uids.draw(len(both)), both.born, both.expires, both.age)
-
-    def _keep_spares(self, lives: Lives, touched: np.ndarray[Any, Any]) -> None:
-        """Spare rows of this step stay; the others of the step are never needed again."""
-        spare = self._spare.values[touched]
-        new = spare >= 0
-        slots = self._spares.append(lives.take(spare[new]))
-        self._spare.values[touched[new]] = -slots - 2
-
     def _forget(self) -> None:
-        spare = self._spare.values
-        held = np.flatnonzero(spare < -1)
-        if len(self._spares) > 2 * len(held) + 1024:
-            kept = self._spares.lives(-spare[held] - 2)
-            self._spares = Arena(self.schema)
-            spare[held] = -self._spares.append(kept) - 2
-        used = int(np.count_nonzero(self._current.values != NOBODY)) if len(self._codes) > 4096 else len(self._codes)
-        if self._codes.crowded(used):
-            keep = np.flatnonzero(self._current.values != NOBODY)
-            moved = self._codes.keep(keep)[keep]
-            self._current, self._spare, self._spare_end = (renumbered(part.values[keep], moved) for part in (
-                self._current, self._spare, self._spare_end))
-            self._queue.rebuild(self._current.values, self._reached)
+        if len(self._codes) <= SPARE or not self._codes.crowded(int(np.count_nonzero(self._current.values != NOBODY))):
+            return
+        keep = np.flatnonzero(self._current.values != NOBODY)
+        moved = self._codes.keep(keep)[keep]
+        self._begin(self._current.values[keep], self._spare.values[keep], self._spare_age.room[:, keep], moved)
+
+    def _begin(self, current: Ordinals, spare: Ordinals, ages: npt.NDArray[np.int64], numbers: Ordinals) -> None:
+        """Hold these, whose values have these numbers now."""
+        self._current, self._spare = renumbered(current, numbers), renumbered(spare, numbers)
+        self._spare_age = GrowingAges()
+        self._spare_age.fitted(ages, len(numbers))
+        self._spare_age.room[: len(ages), numbers] = ages
+        self._queue.rebuild(self._current.values, self._reached)
 
     # -- saving
 
     def snapshot(self) -> Saved:
         """Representatives by value, and the spare rows."""
         there = np.flatnonzero(self._current.values != NOBODY)
-        spare = self._spare.values[there]
-        held = spare < -1
-        tables = {f"spare_{name}": table for name, table in self._spares.saved(-spare[held] - 2).items()}
-        tables["values"] = self._codes.values(there)
-        tables["ends"] = pa.table({"current": self._current.values[there], "spared": held.astype(np.int64)})
-        return {"reached": self._reached}, tables
+        ends = {"current": self._current.values[there], "spare": self._spare.values[there]}
+        ages = {f"age{i}": part[there] for i, part in enumerate(self._spare_age.room)}
+        return {"reached": self._reached}, {"values": self._codes.values(there), "ends": pa.table(ends | ages)}
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
-        ends, values = tables["ends"], tables["values"]
+        ends = tables["ends"]
         self._reached = header["reached"]
-        numbers = self._codes.load(values, ends.num_rows)
-        self._spares.load({name: tables[f"spare_{name}"] for name in ("rows", "lives")})
-        spared = numbers[np.flatnonzero(ends.column("spared").to_numpy())]
-        self._current = renumbered(ends.column("current").to_numpy(), numbers)
-        self._spare, self._spare_end = Growing(np.full(ends.num_rows, -1)), Growing(np.zeros(ends.num_rows, np.int64))
-        self._spare.values[spared] = -np.arange(len(spared)) - 2
-        self._spare_end.values[spared] = self._spares.expires
-        self._queue.rebuild(self._current.values, self._reached)
+        numbers = self._codes.load(tables["values"], ends.num_rows)
+        current, spare, *ages = (np.array(ends.column(name).to_numpy(), np.int64) for name in ends.column_names)
+        self._begin(current, spare, np.stack(ages), numbers)
 
     def counters(self) -> dict[str, int]:
         """Values that are shown, and spare rows."""
-        shown = int(np.count_nonzero(self._current.values != NOBODY))
-        spares = int(np.count_nonzero(self._spare.values < -1))
-        return {"rows": shown + spares, "bytes": self._spares.nbytes + 24 * self._current.count}
+        shown, spares = (int(np.count_nonzero(part.values != NOBODY)) for part in (self._current, self._spare))
+        return {"rows": shown + spares,
+                "bytes": self._codes.nbytes + 8 * (2 + len(self._spare_age.room)) * self._current.count}
 
 
 class DistinctByCount(RelationOperator):
@@ -201,4 +183,5 @@ class DistinctByCount(RelationOperator):
 
     def counters(self) -> dict[str, int]:
         """The copies that are there."""
-        return {"rows": self._rows.count, "bytes": self._rows.nbytes + 16 * self._counts.count}
+        return {"rows": self._rows.count,
+                "bytes": self._codes.nbytes + self._rows.nbytes + 16 * self._counts.count}

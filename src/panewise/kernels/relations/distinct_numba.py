@@ -14,57 +14,57 @@ NOBODY = np.iinfo(np.int64).min
 
 
 @compiled
-def represent(codes: Ints, born: Ints, expires: Ints, leaving: Ints, current: Ints, spare: Ints, spare_end: Ints,
-              upto: int, touched: Ints, rows: Ints, since: Ints, until: Ints) -> tuple[int, int]:
-    """Delta* over the rows of a step in the order of birth and age; how many representatives and values it touched.
+def represent(codes: Ints, born: Ints, expires: Ints, age: Ints, leaving: Ints, current: Ints, spare: Ints,
+              spare_age: Ints, upto: int, named: Ints, since: Ints, until: Ints, ages: Ints) -> int:
+    """Delta* over the rows of a step in the order of birth and age; how many representatives were named.
 
-    ``current`` is by code the end of the representative, ``spare`` which row follows it: a row of the step, or one of
-    before as -slot - 2; -1 for none. ``leaving`` are codes whose representative may leave in the step. ``touched`` gets
-    the codes, each once.
+    ``current`` is by code the end of the representative, ``spare`` the end of the row that follows it, and
+    ``spare_age`` that row's age; all rows of a code are equal, so nothing else of them is needed. ``leaving`` are codes
+    whose representative may leave in the step.
     """
-    found, values = 0, 0
-    seen = np.zeros(len(current), np.bool_)
-    for code in leaving:
-        if not seen[code]:
-            seen[code] = True
-            touched[values] = code
-            values += 1
+    found = 0
     for row in range(len(codes)):
-        code = codes[row]
-        if not seen[code]:
-            seen[code] = True
-            touched[values] = code
-            values += 1
-        end, other, other_end = current[code], spare[code], spare_end[code]
-        # rows that leave do so before others come: the spare one follows if it stays longer (erratum E8)
-        while end != NOBODY and end <= born[row]:
-            if other != -1 and other_end > end:
-                rows[found], since[found], until[found] = other, end, other_end
-                found += 1
-                end = other_end
-            else:
-                end = NOBODY
-            other = -1
-        if end == NOBODY:
-            rows[found], since[found], until[found] = row, born[row], expires[row]
+        code, birth, end = codes[row], born[row], expires[row]
+        if NOBODY < current[code] <= birth:  # rows that leave do so before others come
+            found = _followers(code, birth + 1, current, spare, spare_age, found, named, since, until, ages)
+        if current[code] == NOBODY:
+            named[found], since[found], until[found] = code, birth, end
+            _copy(age, row, ages, found)
             found += 1
-            end = expires[row]
-        elif expires[row] > end and (other == -1 or expires[row] >= other_end):  # of equal ends the youngest
-            other, other_end = row, expires[row]
-        current[code], spare[code], spare_end[code] = end, other, other_end
-    for i in range(values):
-        code = touched[i]
+            current[code] = end
+        elif end > current[code] and end >= spare[code]:  # of equal ends the youngest
+            spare[code] = end
+            _copy(age, row, spare_age, code)
+    for code in leaving:
+        found = _followers(code, upto, current, spare, spare_age, found, named, since, until, ages)
+    place = 0
+    while place < found:
+        found = _followers(named[place], upto, current, spare, spare_age, found, named, since, until, ages)
+        place += 1
+    return found
+
+
+@compiled
+def _followers(code: int, before: int, current: Ints, spare: Ints, spare_age: Ints, found: int, named: Ints,
+               since: Ints, until: Ints, ages: Ints) -> int:
+    """Who follows a representative that leaves before an instant: the spare row, if it stays longer (erratum E8)."""
+    while NOBODY < current[code] < before:
         end = current[code]
-        while end != NOBODY and end < upto:
-            if spare[code] != -1 and spare_end[code] > end:
-                rows[found], since[found], until[found] = spare[code], end, spare_end[code]
-                found += 1
-                end = spare_end[code]
-            else:
-                end = NOBODY
-            spare[code] = -1
-        current[code] = end
-    return found, values
+        if spare[code] > end:
+            named[found], since[found], until[found] = code, end, spare[code]
+            _copy(spare_age, code, ages, found)
+            found += 1
+            current[code] = spare[code]
+        else:
+            current[code] = NOBODY
+        spare[code] = NOBODY
+    return found
+
+
+@numba.njit(inline="always")
+def _copy(ages: Ints, at: int, to: Ints, place: int) -> None:
+    for part in range(len(ages)):
+        to[part, place] = ages[part, at]
 
 
 @compiled

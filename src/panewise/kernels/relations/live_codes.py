@@ -31,6 +31,11 @@ class LiveCodes:
         """The values behind numbers."""
         return pa.table(self._table.columns(codes), schema=self.schema) if len(self.schema) else pa.table({})
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values, not of the table in which they are looked up."""
+        return int(self.values(np.arange(len(self))).nbytes)
+
     def crowded(self, used: int) -> bool:
         """Whether most numbers are held by nobody."""
         return len(self) > 4 * used + SPARE

@@ -46,6 +46,7 @@ from panewise.planner.forms import (
 )
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
+from panewise.planner.read_columns import columns_read
 from panewise.planner.refreshing import common_slide, eager, externalised, windows_move_in_steps
 from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.mixed import MIXABLE, staying
@@ -84,9 +85,11 @@ class Compiler:
         self.ports, self.style, self.physical = ports, style, physical
         self.uids = Uids()
         self._watch = Watch()
+        self._read: dict[str, frozenset[str]] = {}
 
     def root(self, plan: n.Node, form: Form) -> Stage:
         """The whole plan."""
+        self._read = columns_read(plan)
         if form is Form.STREAM:
             return self.stream(plan, None)
         return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
@@ -368,7 +371,9 @@ class Compiler:
         if not node.schema.columns:
             raise PlanError(f"the columns of {node.name!r} must be known: give the query a schema")
         port = self.ports.of(node, guard)
-        operator = SourceRows(pa.schema(list(node.schema.columns.items())), self.uids, by_arrival=by_arrival,
+        columns = node.schema.columns
+        read = [name for name in columns if name in self._read.get(node.name, columns)] or list(columns)[:1]
+        operator = SourceRows(pa.schema([(name, columns[name]) for name in read]), self.uids, by_arrival=by_arrival,
                               ticking=self._watch.ticking)
         port.leaves.append(operator)
         return self.stage(node, operator)

@@ -15,6 +15,7 @@ from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, WindowAggregate
+from panewise.progress.generators import Trailing
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import Punctuation
@@ -59,6 +60,8 @@ class Port:
         """Which rows are below a bound that was in force, or below what all inputs together have passed."""
         if chunk.values is None:
             return np.zeros(chunk.table.num_rows, np.bool_)
+        if isinstance(chunk.guard, Trailing):
+            return chunk.guard.late(reached)
         return (chunk.values < chunk.bounds) | (chunk.values < reached)
 
     def arrive(self, chunk: Chunk, place: int, signs: Ordinals | None = None) -> None:
@@ -66,13 +69,15 @@ class Port:
         if not chunk.table.num_rows:
             return
         table = self._complete(chunk.table)
-        times = np.arange(place, place + table.num_rows) if self.by_place else self._times(table)
+        times = np.arange(place, place + table.num_rows) if self.by_place else self._times(table, chunk)
         due = chunk.values if chunk.values is not None else times
         for leaf in self.leaves:
             leaf.receive(table, due, times, chunk.arrivals, signs)
 
-    def _times(self, table: pa.Table) -> Ordinals:
+    def _times(self, table: pa.Table, chunk: Chunk) -> Ordinals:
         time = self.schema.time
+        if time == self.guard and chunk.values is not None:
+            return chunk.values
         if time is None:
             return np.full(table.num_rows, BEFORE_EVERYTHING, np.int64)
         return self.source.ordinals(table, time)

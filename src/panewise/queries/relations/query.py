@@ -40,7 +40,7 @@ from panewise.queries.relations.watched import PlanWatch
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
 
 KIND = "embedded-relation"
-VERSION = 1
+VERSION = 2
 STEP_ROWS = 1 << 15
 """Longer steps are cut: rows that never live together should not meet."""
 
@@ -257,8 +257,10 @@ class RelationQuery(ShowsLateRows):
 
     def _cuts(self, bound: int) -> list[int]:
         """Where a step of many rows is cut: nothing depends on it but time and memory."""
-        due = np.concatenate([integers(), *(leaf.waiting.due_below(bound) for port in self._ports
-                                            for leaf in port.leaves)])
+        leaves = [leaf for port in self._ports for leaf in port.leaves]
+        if sum(len(leaf.waiting) for leaf in leaves) <= STEP_ROWS:
+            return []
+        due = np.concatenate([integers(), *(leaf.waiting.due_below(bound) for leaf in leaves)])
         if len(due) <= STEP_ROWS:
             return []
         if (due[1:] < due[:-1]).any():

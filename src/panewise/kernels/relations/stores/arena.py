@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Lives, Mask, gather, integers
+from panewise.kernels.relations.delta import FOREVER, Lives, Mask, gather, integers, stacked
 
 ROOM = 64
 MANY = 32
@@ -43,6 +43,22 @@ class Growing:
         """At least so many, new ones of one value."""
         if count > self.count:
             self.append(np.full(count - self.count, value, np.int64))
+
+
+class GrowingAges:
+    """Ages by number, one column each: room for those that may come, and as deep as the deepest seen."""
+
+    def __init__(self) -> None:
+        self.room = np.full((1, ROOM), -1, np.int64)
+
+    def fitted(self, age: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+        """Make room for so many, of ages like these; these as deep as the room is."""
+        depth, width = self.room.shape
+        if count > width or len(age) > depth:
+            room = np.full((max(depth, len(age)), max(2 * width, count) if count > width else width), -1, np.int64)
+            room[:depth, :width] = self.room
+            self.room = room
+        return age if len(age) == len(self.room) else stacked([age, self.room[:, :0]])
 
 
 class Payload:

@@ -101,9 +101,13 @@ class Calendar(ExpiryQueue):
             elif not self._days:
                 self._width = longest
         days = expires // self._width
+        first, last = int(days.min()), int(days.max())
+        if last == first:
+            self._days.setdefault(first, []).append((slots.copy(), expires.copy()))
+            return
         order = np.argsort(days, kind="stable")
-        starts = np.flatnonzero(np.r_[True, days[order][1:] != days[order][:-1]])
-        for part in np.split(order, starts[1:]):
+        sorted_ = days[order]
+        for part in np.split(order, np.flatnonzero(sorted_[1:] != sorted_[:-1]) + 1):
             self._days.setdefault(int(days[part[0]]), []).append((slots[part], expires[part]))
 
     def due(self, upto: int) -> Ordinals:

@@ -1,0 +1,60 @@
+"""Which columns of its streams a plan reads: the others need not wait, be sorted or be kept.
+
+Rewrites leave columns out between operators, never below a window that looks at one of them. What enters at a stream
+is decided here, for the plan as it runs.
+"""
+
+from __future__ import annotations
+
+from panewise.plan import nodes as n
+
+Wanted = frozenset[str] | None
+"""Columns; None: all of them."""
+
+
+def columns_read(plan: n.Node) -> dict[str, frozenset[str]]:
+    """Of every stream that is read in part its columns; a stream that is not named is read whole."""
+    found: dict[str, Wanted] = {}
+    _note(plan, None, found)
+    return {name: columns for name, columns in found.items() if columns is not None}
+
+
+def _note(node: n.Node, wanted: Wanted, found: dict[str, Wanted]) -> None:
+    match node:
+        case n.Source():
+            before = found.get(node.name, frozenset())
+            found[node.name] = None if wanted is None or before is None else before | wanted
+        case n.Project():
+            _note(node.input, frozenset().union(*(item.scalar.columns for item in node.items)), found)
+        case n.GroupAggregate():
+            scalars = [*(item.scalar for item in node.keys), *(a for call in node.aggregates for a in call.arguments)]
+            _note(node.input, frozenset().union(*(scalar.columns for scalar in scalars)), found)
+        case n.Filter() if wanted is not None:
+            _note(node.input, wanted | node.predicate.columns, found)
+        case n.Qualify() if wanted is not None:
+            _note(node.input, frozenset(column.removeprefix(f"{node.alias}.") for column in wanted), found)
+        case n.Window() if wanted is not None:
+            _note(node.input, wanted | _looked_at(node), found)
+        case _:
+            for below in node.inputs:
+                _note(below, None, found)
+
+
+def _looked_at(node: n.Window) -> frozenset[str]:
+    """What a window must see of a row; the time of a stream's own rows is known without its column."""
+    clause = node.clause
+    columns = {*clause.partition, *(clause.predicate.columns if clause.predicate is not None else ())}
+    return frozenset(columns if _time(node.input) == clause.attribute else {*columns, clause.attribute})
+
+
+def _time(node: n.Node) -> str | None:
+    """The column that dates the rows of a stream, under the name it has here."""
+    match node:
+        case n.Source():
+            return node.schema.time
+        case n.Filter():
+            return _time(node.input)
+        case n.Qualify():
+            below = _time(node.input)
+            return None if below is None else f"{node.alias}.{below}"
+    return None

@@ -1,0 +1,19 @@
+"""Rows behind a bound that follows the rows themselves: a loop compiled by numba on first use and cached on disk."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+
+@numba.njit(cache=True, nogil=True)
+def behind(values: npt.NDArray[np.int64], first: int, delay: int, reached: int) -> npt.NDArray[np.bool_]:
+    """Which values are below ``reached``, or more than the delay below the largest before them."""
+    late = np.zeros(len(values), np.bool_)
+    bound = max(first, reached)
+    for row in range(len(values)):
+        value = values[row]
+        late[row] = value < bound
+        bound = max(bound, value - delay)
+    return late
