@@ -52,6 +52,9 @@ K = (NamedScalar.column("k"),)
 PLANS: dict[str, Node] = {
     "join": Join(Qualify(A, "l"), Qualify(B, "r"), Scalar.parse("`l.k` = `r.k`")),
     "join by rows": Join(Qualify(COUNTED, "l"), Qualify(PARTS, "r"), Scalar.parse("`l.k` = `r.k`")),
+    "join of times and rows": Join(Qualify(A, "l"), Qualify(PARTS, "r"), Scalar.parse("`l.k` = `r.k`")),
+    "join by rows with a condition": Join(Qualify(COUNTED, "l"), Qualify(PARTS, "r"),
+                                          Scalar.parse("`l.k` = `r.k` AND `l.v` < `r.v`")),
     "distinct": Distinct(A),
     "distinct by rows": Distinct(COUNTED),
     "not exists": AntiJoin(A, Qualify(B, "r"), EQUAL),

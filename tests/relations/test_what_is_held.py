@@ -76,6 +76,9 @@ def test_kernels_and_their_state_go_together(text: str, path: tuple[int, ...], k
     ("SELECT * FROM a [RANGE 5]", "not kept"), ("SELECT DISTINCT k FROM a [RANGE 5]", "not kept"),
     ("SELECT DISTINCT RECENT k FROM a [RANGE 5]", "rows by number"),
     ("SELECT k FROM a [RANGE 5] EXCEPT ALL SELECT k FROM b [RANGE 5]", "calendar queue"),
+    ("SELECT * FROM a [ROWS 5], b [RANGE 5] WHERE a.k = b.k AND a.v < b.v", "not kept"),
+    ("SELECT a.v + b.v AS w FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k", "not kept"),
+    ("SELECT a.k, count(*) AS n FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k GROUP BY a.k", "rows by number"),
 ])
 def test_results_that_say_when_they_leave_are_not_kept(text: str, held: str) -> None:
     plan = parse(text, CATALOG)

@@ -55,9 +55,16 @@ def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool) 
         form = form_of(plan)
         if form is Form.LIVES and style == "negative":
             return NUMBERS
-        if form is not Form.CHANGES:
+        if form is not Form.CHANGES or (style == "upa" and not announced and _says_who_leaves(plan)):
             return NOTHING
     return queue_of(seen, style, announced=announced)
+
+
+def _says_who_leaves(plan: n.Node) -> bool:
+    """Whether pairs that leave are named from the rows of both sides, so that nobody need keep them."""
+    while isinstance(plan, n.Filter | n.Project | n.Qualify):
+        plan = plan.input
+    return isinstance(plan, n.Join | n.TableJoin)
 
 
 def queue_of(seen: Label, style: Style, *, announced: bool) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.grouping import group_codes
-from panewise.kernels.relations.delta import Delta, by_age, gather, stacked
+from panewise.kernels.relations.delta import Delta, Lives, by_age, gather, stacked
 from panewise.kernels.relations.row_hashes import disjoint, row_hashes
 from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
 from panewise.kernels.relations.stores.queues import ExpiryQueue
@@ -41,23 +41,26 @@ class NetChanges(KeepsAlive):
 
     def step(self, delta: Delta, upto: int) -> Changes:
         """What changed below the bound, by instant, what went before what came."""
-        lives = delta.lives
         left = self._rows.leave(delta, upto)
-        gone = self._rows.arena.lives(left.slots)
-        short = lives.expires < upto
-        brief = lives.filter(short)
-        self._rows.enter(lives.filter(~short), upto)
+        gone = self._rows.arena.lives(left.slots).ending(left.at)
+        self._rows.enter(delta.lives.filter(delta.lives.expires >= upto), upto)
         self._rows.forget()
-        events = [(gone, left.at, -1), (brief, brief.expires, -1), (lives, lives.born, 1)]
-        events = [event for event in events if len(event[0])] or events[-1:]
-        table = pa.concat_tables([rows.table for rows, _, _ in events]).combine_chunks()
-        at = np.concatenate([instants for _, instants, _ in events])
-        sign = np.concatenate([np.full(len(rows), s, np.int64) for rows, _, s in events])
-        return net(Changes(table, at, sign, stacked([rows.age for rows, _, _ in events])))
+        return changes_of(gone, delta.lives, upto)
 
     def current(self) -> pa.Table:
         """The rows that are there."""
         return self._rows.current()
+
+
+def changes_of(gone: Lives, lives: Lives, upto: int) -> Changes:
+    """What rows that leave and rows that are born in a step change, by instant, what went before what came."""
+    brief = lives.filter(lives.expires < upto)
+    events = [(gone, gone.expires, -1), (brief, brief.expires, -1), (lives, lives.born, 1)]
+    events = [event for event in events if len(event[0])] or events[-1:]
+    table = pa.concat_tables([rows.table for rows, _, _ in events]).combine_chunks()
+    at = np.concatenate([instants for _, instants, _ in events])
+    sign = np.concatenate([np.full(len(rows), s, np.int64) for rows, _, s in events])
+    return net(Changes(table, at, sign, stacked([rows.age for rows, _, _ in events])))
 
 
 def net(events: Changes) -> Changes:

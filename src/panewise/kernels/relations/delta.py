@@ -56,6 +56,10 @@ class Lives:
         """The same rows showing other columns."""
         return replace(self, table=table)
 
+    def ending(self, at: Ordinals) -> Lives:
+        """The same rows with other ends."""
+        return replace(self, expires=at)
+
     def take(self, places: Ordinals) -> Lives:
         """These rows in this order."""
         return Lives(gather(self.table, places), self.uid.take(places), self.born.take(places),
@@ -120,6 +124,9 @@ class Delta:
     ends: Ends = NO_ENDS
     ticks: Ordinals | None = None
     """Every instant of the step at which anything below could change, ascending; only where somebody asks for it."""
+    gone: Lives | None = None
+    """All rows of earlier steps that leave in this one, with their ends; only where somebody asks for it, who then
+    need not keep them to tell them."""
 
 
 class Uids:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.join_numba import count_linked, link, list_linked
+from panewise.kernels.relations.leaving_pairs import LeavingPairs
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.pairing import Match, Pairing, Pairs
 from panewise.kernels.relations.stores.arena import Growing
@@ -20,7 +21,8 @@ class WindowJoin(RelationOperator):
     """Pairs of rows for which the predicate holds, from the birth of the younger to the end of the first to go.
 
     Over strict inputs (``catalogued``) the pairs are remembered by the rows they come from, so that an end of a row
-    becomes the ends of its pairs without probing again (the catalogues of Patroumpas and Sellis 4.2).
+    becomes the ends of its pairs without probing again (the catalogues of Patroumpas and Sellis 4.2); where nobody
+    needs the numbers of pairs, only to be told which leave, they are not remembered at all.
     """
 
     def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, uids: Uids, *, left_in_order: bool = False,
@@ -30,26 +32,36 @@ class WindowJoin(RelationOperator):
         self._uids = uids
         self._pairing = Pairing(left, right, match, left_in_order=left_in_order, right_in_order=right_in_order)
         self._catalogue = PairCatalogue(self._pairing) if catalogued else None
+        self._leaving: LeavingPairs | None = None
+
+    def name_gone(self) -> bool:
+        """Over strict inputs pairs that leave are found anew, and the catalogue is not needed."""
+        if self._catalogue is None:
+            return False
+        self._catalogue, self._leaving = None, LeavingPairs(self._pairing)
+        return True
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Ends first, then new pairs."""
         left, right = inputs
-        ends = NO_ENDS
-        if len(left.ends) or len(right.ends):
-            ended = self._pairing.left.end(left.ends), self._pairing.right.end(right.ends)
-            if self._catalogue is not None:
-                ends = self._catalogue.end(*ended)
+        ended = self._pairing.left.end(left.ends), self._pairing.right.end(right.ends)
+        ends = NO_ENDS if self._catalogue is None else self._catalogue.end(*ended)
+        gone = None if self._leaving is None else self._lives(self._leaving.leave(*ended, upto))
         pairs = self._pairing.meet(left, right, upto)
-        uid = self._uids.draw(len(pairs))
-        lives = Lives.none(self.schema) if not len(pairs) else \
-            Lives(self._pairing.table(pairs).cast(self.schema), uid, pairs.born, pairs.expires,
-                  self._pairing.age(pairs))
+        lives = self._lives(pairs)
         if self._catalogue is not None:
-            self._catalogue.add(pairs, uid, upto)
+            self._catalogue.add(pairs, lives.uid, upto)
         kept = self._pairing.forget()
-        if self._catalogue is not None:
-            self._catalogue.renumber(*kept)
-        return Delta(lives, ends, ticks_of(left.ticks, right.ticks))
+        for pairs_by_row in (self._catalogue, self._leaving):
+            if pairs_by_row is not None:
+                pairs_by_row.renumber(*kept)
+        return Delta(lives, ends, ticks_of(left.ticks, right.ticks), gone)
+
+    def _lives(self, pairs: Pairs) -> Lives:
+        if not len(pairs):
+            return Lives.none(self.schema)
+        return Lives(self._pairing.table(pairs).cast(self.schema), self._uids.draw(len(pairs)), pairs.born,
+                     pairs.expires, self._pairing.age(pairs))
 
     def snapshot(self) -> Saved:
         """Both sides, and the pairs over strict inputs."""
@@ -63,6 +75,8 @@ class WindowJoin(RelationOperator):
         self._pairing.load(tables, header["reached"])
         if self._catalogue is not None:
             self._catalogue.load(tables["pairs"])
+        if self._leaving is not None:
+            self._leaving.note()
 
     def counters(self) -> dict[str, int]:
         """Rows of both sides, and catalogued pairs."""

@@ -24,13 +24,14 @@ def link(codes: Ints, first: int, heads: Ints, nexts: Ints) -> None:
 
 
 @compiled
-def count_pairs(codes: Ints, born: Ints, expires: Ints, heads: Ints, nexts: Ints, other_born: Ints,
-                other_expires: Ints, below: int, in_order: bool, gone: int) -> int:
-    """How many rows of the chains, in slots below ``below``, live together with the rows that ask.
+def list_pairs(codes: Ints, born: Ints, expires: Ints, heads: Ints, nexts: Ints, other_born: Ints,
+               other_expires: Ints, below: int, in_order: bool, gone: int, rows: Ints, slots: Ints) -> int:
+    """Rows of the chains, in slots below ``below``, that live together with the rows that ask, and how many there are.
 
-    ``in_order``: rows leave in the order of their slots, so a chain may be left at the first that is gone.
+    ``in_order``: rows leave in the order of their slots, so a chain may be left at the first that is gone. Where there
+    are more than there is room for, only as many are listed.
     """
-    found = 0
+    found, room = 0, len(rows)
     for i in range(len(codes)):
         code = codes[i]
         if code < 0 or code >= len(heads):
@@ -41,30 +42,12 @@ def count_pairs(codes: Ints, born: Ints, expires: Ints, heads: Ints, nexts: Ints
                 if in_order:
                     break
             elif slot < below and max(born[i], other_born[slot]) < min(expires[i], other_expires[slot]):
+                if found < room:
+                    rows[found] = i
+                    slots[found] = slot
                 found += 1
             slot = nexts[slot]
     return found
-
-
-@compiled
-def list_pairs(codes: Ints, born: Ints, expires: Ints, heads: Ints, nexts: Ints, other_born: Ints,
-               other_expires: Ints, below: int, in_order: bool, gone: int, rows: Ints, slots: Ints) -> None:
-    """The pairs that ``count_pairs`` counted."""
-    found = 0
-    for i in range(len(codes)):
-        code = codes[i]
-        if code < 0 or code >= len(heads):
-            continue
-        slot = heads[code]
-        while slot >= 0:
-            if other_expires[slot] <= gone:
-                if in_order:
-                    break
-            elif slot < below and max(born[i], other_born[slot]) < min(expires[i], other_expires[slot]):
-                rows[found] = i
-                slots[found] = slot
-                found += 1
-            slot = nexts[slot]
 
 
 @compiled

@@ -24,6 +24,10 @@ class RelationOperator(ABC):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Everything that happens at the instants below ``upto`` that was not told before."""
 
+    def name_gone(self) -> bool:
+        """From now on say of every row when it leaves (``Delta.gone``); False where the rows are not at hand."""
+        return False
+
     def snapshot(self) -> Saved:
         """The state; most stateless operators have none."""
         return {}, {}

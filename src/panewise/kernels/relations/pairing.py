@@ -17,7 +17,7 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.delta import Delta, Ends, Lives, integers
-from panewise.kernels.relations.join_numba import count_pairs, link, list_pairs
+from panewise.kernels.relations.join_numba import link, list_pairs
 from panewise.kernels.relations.key_codes import JoinKeys
 from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Arena, Growing
@@ -58,6 +58,7 @@ class Side:
         self.arena = Arena(schema)
         self.in_order = in_order  # rows leave in the order they came (WKS)
         self.codes, self.nexts, self.heads = Growing(), Growing(), Growing()
+        self._partners = 1.0
 
     def end(self, ends: Ends) -> Ordinals:
         """Rows leave before they said: their slots."""
@@ -91,13 +92,18 @@ class Side:
     def probe(self, codes: Ordinals, born: Ordinals, expires: Ordinals, below: int,
               gone: int) -> tuple[Ordinals, Ordinals]:
         """Rows that ask, and slots below a given one that live together with them."""
+        if not len(codes) or not below:
+            return integers(), integers()
         arguments = (codes, born, expires, self.heads.values, self.nexts.values, self.arena.born,
                      self.arena.expires, below, self.in_order, gone)
-        count = count_pairs(*arguments) if len(codes) and below else 0
-        rows, slots = integers(count), integers(count)
-        if count:
+        room = int(self._partners * len(codes)) + 64
+        rows, slots = integers(room), integers(room)
+        count = list_pairs(*arguments, rows, slots)
+        self._partners = 1.25 * count / len(codes)  # the next to ask have about as many: one walk is then enough
+        if count > room:
+            rows, slots = integers(count), integers(count)
             list_pairs(*arguments, rows, slots)
-        return rows, slots
+        return rows[:count], slots[:count]
 
 
 class Pairing:
@@ -120,13 +126,18 @@ class Pairing:
         one, other = left.lives, right.lives
         rows, slots = self.right.probe(codes[0], one.born, one.expires, len(self.right.arena), self.reached)
         others, olds = self.left.probe(codes[1], other.born, other.expires, first_left, self.reached)
-        pairs = self._lived(np.concatenate([rows + first_left, olds]), np.concatenate([slots, others + first_right]))
+        pairs = self.lived(np.concatenate([rows + first_left, olds]), np.concatenate([slots, others + first_right]))
         self.reached = upto
+        return self.holding(pairs)
+
+    def holding(self, pairs: Pairs) -> Pairs:
+        """Those for which also the rest of the predicate holds."""
         if self.match.residual is None or not len(pairs):
             return pairs
         return pairs.take(np.flatnonzero(truth(self.match.residual, self.table(pairs))))
 
-    def _lived(self, left: Ordinals, right: Ordinals) -> Pairs:
+    def lived(self, left: Ordinals, right: Ordinals) -> Pairs:
+        """Rows in these slots, side by side, while both are there."""
         one, other = self.left.arena, self.right.arena
         return Pairs(left, right, np.maximum(one.born[left], other.born[right]),
                      np.minimum(one.expires[left], other.expires[right]))
@@ -151,7 +162,8 @@ class Pairing:
         """Forget rows that are gone when that is worth a look: for each side the slots that stay, or None."""
         kept: list[Ordinals | None] = []
         for side in (self.left, self.right):
-            stay = side.arena.compact(side.arena.expires > self.reached) if side.arena.crowded else None
+            # a row that ends with the step is still to be told to leave, and so are its pairs
+            stay = side.arena.compact(side.arena.expires >= self.reached) if side.arena.crowded else None
             if stay is not None:
                 side.relink(side.codes.values[stay], len(self._keys))
             kept.append(stay)
@@ -173,7 +185,7 @@ class Pairing:
         """Rows of both sides that are not gone."""
         found: dict[str, pa.Table] = {}
         for name, side in (("left", self.left), ("right", self.right)):
-            alive = np.flatnonzero(side.arena.expires > self.reached)
+            alive = np.flatnonzero(side.arena.expires >= self.reached)
             found |= {f"{name}_{part}": table for part, table in side.arena.saved(alive).items()}
         return found
 

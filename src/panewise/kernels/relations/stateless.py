@@ -25,11 +25,14 @@ class FilterRows(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Null counts as false."""
         (delta,) = inputs
-        if not len(delta.lives):
-            return delta
-        table = delta.lives.table
-        keep = truth(self.predicate, table) if self._condition is None else _mask(self._condition(table))
-        return Delta(delta.lives.filter(keep), delta.ends, delta.ticks)
+        gone = None if delta.gone is None else self._passed(delta.gone)
+        return Delta(self._passed(delta.lives), delta.ends, delta.ticks, gone)
+
+    def _passed(self, lives: Lives) -> Lives:
+        if not len(lives):
+            return lives
+        return lives.filter(truth(self.predicate, lives.table) if self._condition is None else
+                            _mask(self._condition(lives.table)))
 
 
 class ProjectRows(RelationOperator):
@@ -42,9 +45,11 @@ class ProjectRows(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Every expression on every row."""
         (delta,) = inputs
-        lives = delta.lives
-        table = self._computed(lives.table) if len(lives) else self.schema.empty_table()
-        return Delta(lives.with_table(table), delta.ends, delta.ticks)
+        gone = None if delta.gone is None else self._shown(delta.gone)
+        return Delta(self._shown(delta.lives), delta.ends, delta.ticks, gone)
+
+    def _shown(self, lives: Lives) -> Lives:
+        return lives.with_table(self._computed(lives.table) if len(lives) else self.schema.empty_table())
 
     def _computed(self, table: pa.Table) -> pa.Table:
         return pa.table(evaluate(self.scalars, table), names=self.names)
@@ -62,8 +67,11 @@ class RenameRows(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Only the names change."""
         (delta,) = inputs
-        table = delta.lives.table.rename_columns(self.schema.names)
-        return Delta(delta.lives.with_table(table), delta.ends, delta.ticks)
+        gone = None if delta.gone is None else self._renamed(delta.gone)
+        return Delta(self._renamed(delta.lives), delta.ends, delta.ticks, gone)
+
+    def _renamed(self, lives: Lives) -> Lives:
+        return lives.with_table(lives.table.rename_columns(self.schema.names))
 
 
 class UnionRows(RelationOperator):

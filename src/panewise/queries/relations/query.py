@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from panewise.core.errors import LateRowError, PlanError
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import integers
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
@@ -35,14 +34,13 @@ from panewise.queries.relations import tree
 from panewise.queries.relations.compiler import Compiler
 from panewise.queries.relations.ports import Port, Ports
 from panewise.queries.relations.results import result_form
+from panewise.queries.relations.steps import Steps
 from panewise.queries.relations.styles import Style
 from panewise.queries.relations.watched import PlanWatch
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
 
 KIND = "embedded-relation"
 VERSION = 2
-STEP_ROWS = 1 << 15
-"""Longer steps are cut: rows that never live together should not meet."""
 
 
 class RelationQuery(ShowsLateRows):
@@ -79,8 +77,7 @@ class RelationQuery(ShowsLateRows):
         compiler = Compiler(self._ports, self.style, self.physical)
         self._root = compiler.root(self.running, self._form)
         self._uids = compiler.uids
-        self._results = result_form(self._form, self._root.schema, self._kind, self._root.label, self.style,
-                                    current=current)
+        self._results = result_form(self._form, self._root, self._kind, self.style, current=current)
         self._current = current
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self.streams))):
             raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
@@ -92,6 +89,7 @@ class RelationQuery(ShowsLateRows):
         self._tables = [port for port in self._ports if port.name in tables]
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
+        self._steps = Steps()
 
     def _optimized(self, known: RelationStatistics | None) -> Optimized | None:
         """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
@@ -245,7 +243,8 @@ class RelationQuery(ShowsLateRows):
         bound = self._meld.bound if self.guarded else min(port.bound(self._place) for port in self._tables)
         parts = []
         if bound > self._reached or not self.guarded:  # rows beside a complete table are never too late
-            parts = [self._step(upto) for upto in (*self._cuts(bound), bound)]
+            leaves = [leaf for port in self._ports for leaf in port.leaves]
+            parts = [self._step(upto) for upto in self._steps.upto(bound, leaves, self._reached)]
             if self.watch is not None:
                 self.watch.judge(self._root)
         parts = [part for part in parts if part.num_rows]
@@ -253,19 +252,9 @@ class RelationQuery(ShowsLateRows):
 
     def _step(self, upto: int) -> pa.Table:
         self._reached = upto
-        return self._results.step(self._root.step(upto), upto)
-
-    def _cuts(self, bound: int) -> list[int]:
-        """Where a step of many rows is cut: nothing depends on it but time and memory."""
-        leaves = [leaf for port in self._ports for leaf in port.leaves]
-        if sum(len(leaf.waiting) for leaf in leaves) <= STEP_ROWS:
-            return []
-        due = np.concatenate([integers(), *(leaf.waiting.due_below(bound) for leaf in leaves)])
-        if len(due) <= STEP_ROWS:
-            return []
-        if (due[1:] < due[:-1]).any():
-            due.sort()
-        return [int(cut) for cut in np.unique(due[STEP_ROWS::STEP_ROWS]) if self._reached < cut < bound]
+        results = self._results.step(self._root.step(upto), upto)
+        self._steps.learn(results.num_rows)
+        return results
 
     # -- other outputs
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
-from panewise.kernels.relations.changes import NetChanges
+from panewise.kernels.relations.changes import Changes, NetChanges, changes_of
 from panewise.kernels.relations.delta import FOREVER, Delta, Lives
 from panewise.kernels.relations.operator import Saved
 from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
@@ -20,6 +20,7 @@ from panewise.kernels.relations.stores.queues import Unqueued
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.planner.labels import Label
 from panewise.queries.relations.styles import Style, queue_for
+from panewise.queries.relations.tree import Stage
 
 
 class ResultForm(ABC):
@@ -137,19 +138,33 @@ class EndedLivesForm(KeepsAlive, LivesForm):
         return super().step(Delta(Lives.concat(told)), upto)
 
 
-class ChangesForm(ResultForm):
-    """Every change of the bag of rows, copies that leave first."""
+class NamedChangesForm(ResultForm):
+    """Every change of the bag of rows, copies that leave first, of plans that say who leaves: nothing is kept."""
+
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind) -> None:
+        super().__init__(schema, kind)
+        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(CHANGE, pa.int64()))
+
+    def step(self, delta: Delta, upto: int) -> pa.Table:
+        """By instant."""
+        assert delta.gone is not None, "a plan that was to say who leaves did not"
+        return self._told(changes_of(delta.gone, delta.lives, upto))
+
+    def _told(self, changes: Changes) -> pa.Table:
+        dated = changes.table.append_column(VALID_FROM, self.instants(changes.at))
+        return dated.append_column(CHANGE, pa.array(changes.sign))
+
+
+class ChangesForm(NamedChangesForm):
+    """The same of other plans: the rows that are there are kept, because who leaves must be named."""
 
     def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> None:
         super().__init__(schema, kind)
-        self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(CHANGE, pa.int64()))
         self._net = NetChanges(schema, queue_for(label, style))
 
     def step(self, delta: Delta, upto: int) -> pa.Table:
         """By instant."""
-        changes = self._net.step(delta, upto)
-        dated = changes.table.append_column(VALID_FROM, self.instants(changes.at))
-        return dated.append_column(CHANGE, pa.array(changes.sign))
+        return self._told(self._net.step(delta, upto))
 
     def current(self) -> pa.Table:
         """The rows that are there."""
@@ -168,9 +183,11 @@ class ChangesForm(ResultForm):
         return self._net.counters()
 
 
-def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style, *,
-                current: bool = False) -> ResultForm:
+def result_form(form: Form, root: Stage, kind: OrdinalKind, style: Style, *, current: bool = False) -> ResultForm:
     """How results of a plan are shown; ``current`` keeps those that are there."""
+    schema, label = root.schema, root.label
+    if form is Form.CHANGES and style is Style.UPA and not current and root.name_gone():
+        return NamedChangesForm(schema, kind)
     if form is Form.CHANGES:
         return ChangesForm(schema, kind, label, style)
     if form is Form.LIVES and style is Style.NEGATIVE:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
+from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows
 from panewise.plan import nodes as n
 from panewise.planner.labels import Label
 
@@ -43,8 +44,14 @@ class Stage:
         """Inputs first, in order, so that the numbers of rows ascend."""
         delta = self.operator.step([stage.step(upto) for stage in self.inputs], upto)
         self.told.lives += len(delta.lives)
-        self.told.ends += len(delta.ends)
+        self.told.ends += len(delta.ends if delta.gone is None else delta.gone)
         return delta
+
+    def name_gone(self) -> bool:
+        """Ask for the rows that leave; whether they will be named."""
+        if isinstance(self.operator, FilterRows | ProjectRows | RenameRows):  # what they drop or change, they do twice
+            return self.inputs[0].name_gone()
+        return self.operator.name_gone()
 
     def counters(self) -> dict[str, Any]:
         """What it is, what it keeps and what it has told; ends over lives is the premature fraction (Golab 3.6.4)."""
