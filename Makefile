@@ -5,7 +5,7 @@ export VENV
 # Tests and benchmarks start many Python processes: without compiled modules each would read its packages as source.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test coverage lint bench bench-spark bench-embedded soak docs lock system java clean
+.PHONY: help demo test coverage lint bench bench-spark bench-embedded bench-relations soak docs lock system java clean
 
 help:          ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -35,6 +35,9 @@ bench-embedded: $(VENV)/.ready  ## In process, one core: beside DuckDB, Polars, 
 	$(BIN)/python bench/embedded_peers.py $(ARGS)
 	$(BIN)/python bench/embedded_throughput.py $(ARGS)
 	$(BIN)/python bench/embedded_latency.py $(ARGS)
+
+bench-relations: $(VENV)/.ready java  ## Joins and continuous relations: every aim and what was found, in one run
+	$(BIN)/python bench/relations_report.py $(ARGS)
 
 soak: $(VENV)/.ready java  ## Long randomised runs
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak $(ARGS)

@@ -58,7 +58,7 @@ TEXT = next(text for name, text in QUERIES.items() if "X3.6" in name)
 
 
 def links_of(window: int, batch: int) -> Links:
-    return Links(max(4 * window, 20 * batch) // batch * batch, batch, window, 0.7)
+    return Links(max(4 * window, 20 * batch) // batch * batch, batch, window, "strangers")
 
 
 def whole(links: Links, style: str) -> float:

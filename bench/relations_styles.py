@@ -5,8 +5,9 @@
 
 *throughput*: a window join with one match per input row, one core. *styles*: two links with one connection per tick
 each, sources and destinations by Zipf's law (1,647 sources), as a stand-in for the trace of the thesis (joins and
-negation also get sources that are seen seldom, or every pair would meet); the queries of its figures. The windows are
-filled first; then some batches are timed, each of which moves the clock of the query once. Time is that of the
+negation also get sources that are seen seldom, or every pair would meet; where a join and a negation are put in either
+order, a source of one link has about one partner on another, as in the trace); the queries of its figures. The windows
+are filled first; then some batches are timed, each of which moves the clock of the query once. Time is that of the
 processor, per 1,000 rows; state is what all operators and the result hold at the end of the input. Results whose ends
 are known are told once; with *kept* they are kept as well, so that the relation can be read at any time. All styles
 must give the same results.
@@ -33,6 +34,8 @@ from panewise.queries.relations import RelationQuery
 
 STYLES = ("upa", "negative", "direct")
 SOURCES = 1_647
+FTP = 0.05
+"""The share of connections that transfer files."""
 COLUMNS = pa.schema({"ts": pa.int64(), "src": pa.int64(), "dst": pa.int64(), "protocol": pa.string()})
 
 QUERIES = {
@@ -61,19 +64,30 @@ class Links:
     rows: int
     batch: int
     window: int
-    strangers: float
-    """The share of connections from sources that are seen seldom: long windows have more of them, so that how often
-    sources meet does not depend on the window."""
+    meeting: str
+    """Who meets whom: `sources` of the trace alone; `strangers`, sources that are seen seldom beside them; `partners`,
+    about one for each."""
 
     def table(self, link: str) -> pa.Table:
         """One link."""
         rng = np.random.default_rng(sum(link.encode()))
-        spread = max(SOURCES, self.window // 2)
-        src = np.where(rng.random(self.rows) >= self.strangers, rng.zipf(1.3, self.rows) % SOURCES,
-                       SOURCES + rng.integers(0, spread, self.rows))
-        protocol = rng.choice(["ftp", "telnet", "smtp"], self.rows, p=[0.05, 0.2, 0.75])
+        protocol = rng.choice(["ftp", "telnet", "smtp"], self.rows, p=[FTP, 0.2, 0.8 - FTP])
+        src = self._partners(rng, protocol, link) if self.meeting == "partners" else self._by_zipf(rng)
         return pa.table({"ts": np.arange(self.rows), "src": src, "dst": rng.zipf(1.2, self.rows) % 10_000,
                          "protocol": protocol}, schema=COLUMNS)
+
+    def _by_zipf(self, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+        """Long windows have more strangers, so that how often sources meet does not depend on the window."""
+        strangers = 0.0 if self.meeting == "sources" else 0.7
+        seldom = SOURCES + rng.integers(0, max(SOURCES, self.window // 2), self.rows)
+        return np.where(rng.random(self.rows) >= strangers, rng.zipf(1.3, self.rows) % SOURCES, seldom)
+
+    def _partners(self, rng: np.random.Generator, protocol: np.ndarray[Any, Any], link: str) -> np.ndarray[Any, Any]:
+        """As many sources of ftp as a window has of its rows; the third link is seen to have every fifth from them."""
+        sources = max(int(FTP * self.window), 1)
+        of_ftp = rng.random(self.rows) < 0.2 if link == "c" else protocol == "ftp"
+        return np.where(of_ftp, rng.integers(0, sources, self.rows),
+                        sources + rng.integers(0, max(SOURCES, self.window // 2), self.rows))
 
 
 def plan(text: str, window: int) -> Node:
@@ -102,8 +116,8 @@ def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
     chosen = {n: t for n, t in QUERIES.items() if not options.queries or any(q in n for q in options.queries)}
     for name, text in chosen.items():
         for window in options.windows:
-            strangers = 0.0 if "DISTINCT" in text else 0.7  # values are distinct over the sources of the trace alone
-            links = Links(window + options.timed * options.batch, options.batch, window, strangers)
+            meeting = "sources" if "DISTINCT" in text else "partners" if "X3.7" in name else "strangers"
+            links = Links(window + options.timed * options.batch, options.batch, window, meeting)
             tables = {link: links.table(link) for link in "abc"}
             answers = set()
             for style in STYLES:
