@@ -223,7 +223,7 @@ class ValueKeys(KeyColumn):
         super().__init__(data_type)
         self._code_of: dict[Any, int] = {}
         self._known: list[Any] = []
-        self._array: pa.Array | None = None
+        self._array = pa.array([], data_type)
 
     @property
     def count(self) -> int:
@@ -250,13 +250,12 @@ class ValueKeys(KeyColumn):
         code = self._code_of.setdefault(key, len(self._known))
         if code == len(self._known):
             self._known.append(value)
-            self._array = None
         return code
 
     def values(self, codes: Codes) -> pa.Array:
         """Back to the column's type."""
-        if self._array is None:
-            self._array = pa.array(self._known, self.type)
+        if len(self._array) < len(self._known):
+            self._array = pa.concat_arrays([self._array, pa.array(self._known[len(self._array) :], self.type)])
         return pc.take(self._array, pa.array(codes))
 
 

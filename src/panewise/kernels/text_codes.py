@@ -69,8 +69,8 @@ class TextCodes:
         """The texts behind codes; null behind null."""
         if self._array is None or len(self._array) < self.count:
             buffers = [None, pa.py_buffer(self._offsets[: self.count + 1]), pa.py_buffer(self._data)]
-            self._array = pa.Array.from_buffers(self._wide, self.count, buffers).cast(self.type)
-        return self._array.take(codes if isinstance(codes, pa.Array) else pa.array(codes))
+            self._array = pa.Array.from_buffers(self._wide, self.count, buffers)
+        return self._array.take(codes if isinstance(codes, pa.Array) else pa.array(codes)).cast(self.type)
 
 
 def _buffers(texts: pa.Array) -> tuple[Codes, Bytes]:
