@@ -15,6 +15,8 @@ types in ``inputs`` do not include it. Their states carry the position, so state
 
 Functions of the panes of a window (``of_panes``) take one more argument too, the windowing attribute, and two more
 constants, the length of a pane and where panes begin. The query adds all three; to the function they are like others.
+Where the window counts rows there is no such column: a third constant says so, the function is ``numbered``, and who
+numbers the rows of the window adds their positions, as a non-null int64, last; ``inputs`` do not include it.
 """
 
 from __future__ import annotations
@@ -62,9 +64,14 @@ class Aggregate(ABC):
     settles: ClassVar[bool] = False
     """Whether a state gets smaller once no more of its rows can come; see ``settle``."""
     arity: ClassVar[int] = 1
-    """How many argument columns it takes."""
+    """How many argument columns it takes; with the position where it is ``numbered``."""
     variadic: ClassVar[bool] = False
     """Whether it takes more arguments than ``arity`` too."""
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it takes the position that its window counts rows by as an additional last argument."""
+        return False
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -77,10 +84,10 @@ class Aggregate(ABC):
         """The type of the result, as Spark SQL has it; refuses types it does not take."""
 
     def check_inputs(self, inputs: Sequence[pa.DataType]) -> None:
-        """Refuse a wrong number of arguments; the number does not include the arrival position."""
-        given = len(inputs)
-        if given < self.arity or (given > self.arity and not self.variadic):
-            expected = f"{'at least ' if self.variadic else ''}{self.arity} argument{'s' * (self.arity != 1)}"
+        """Refuse a wrong number of arguments; the number does not include positions."""
+        given, arity = len(inputs), self.arity - self.numbered
+        if given < arity or (given > arity and not self.variadic):
+            expected = f"{'at least ' if self.variadic else ''}{arity} argument{'s' * (arity != 1)}"
             raise AggregateError(f"{self.name} takes {expected}, not {given}: {', '.join(map(str, inputs)) or 'none'}")
 
     def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:

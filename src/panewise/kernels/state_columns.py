@@ -134,6 +134,30 @@ class StateColumns:
 
     # -- the heap
 
+    @property
+    def settles(self) -> bool:
+        """Whether some states get smaller when no more of their rows can come."""
+        return any(a.function.settles for a in self.slow)
+
+    def settle(self, heap: Ints, owners: Ints) -> None:
+        """Merge states that settle and make them small: those at ``heap`` become one per owner, a place in ``heap``.
+
+        The others are of no rows then. States of functions that do not settle stay where they are.
+        """
+        whole, low = self._heap(), int(heap.min())
+        some = whole.take(pa.array(heap))
+        for aggregate in self.slow:
+            function, names = aggregate.function, [f.name for f in aggregate.state_schema]
+            if function.settles:
+                merged = function.combine([_flat(some.column(n)) for n in names], owners, len(heap), aggregate.inputs)
+                for name, column in zip(names, function.settle(merged, aggregate.inputs), strict=True):
+                    at = some.schema.get_field_index(name)
+                    some = some.set_column(at, some.schema.field(at), column)
+        tail = whole.slice(low)  # what comes is at the end: the rest is not touched
+        order = np.arange(tail.num_rows)
+        order[heap - low] = tail.num_rows + np.arange(len(heap))
+        self._chunks = [whole.slice(0, low), pa.concat_tables([tail, some]).take(pa.array(order))]
+
     def _heap(self) -> pa.Table:
         if len(self._chunks) != 1:
             self._chunks = [pa.concat_tables([pa.schema(self._heap_fields).empty_table(), *self._chunks])

@@ -214,8 +214,8 @@ class Aggregator:
         clause = None if self._window is None else self._window.clause
         problem = pane_calls.problem(call, clause)
         if problem is not None or clause is None:
-            raise self.error(problem or "", place, f"write {call.function}(x, 10) over [RANGE 10 minutes, "
-                                                   "SLIDE 1 minute] or another window of a column's values")
+            raise self.error(problem or "", place, f"write {call.function}(x, 10) over [RANGE 10 minutes, SLIDE "
+                                                   "1 minute, WA ts] or [RANGE 100 rows, SLIDE 10 rows, WA row-num]")
         return pane_calls.completed(call, clause)
 
     def _check_function(self, call: AggregateCall, place: Span) -> None:
@@ -225,8 +225,9 @@ class Aggregator:
             function = resolve(name, call.parameters, call.distinct)
         except AggregateError as error:
             raise self.error(str(error), place, "change the call") from error
-        most = max(function.arity, given) if function.variadic else function.arity
-        if not function.arity <= given <= most:
+        least = function.arity - function.numbered
+        most = max(least, given) if function.variadic else least
+        if not least <= given <= most:
             raise self.error(f"{name} takes {most} column{'s' * (most != 1)}, not {given}", place,
                              f"write {name}({', '.join('abc'[:most])})")
         types = [self._types.get(a.column_name or "") for a in call.arguments]
@@ -298,7 +299,7 @@ def call_text(call: AggregateCall) -> str:
 
 def _ignores_nulls(function: Aggregate, arguments: int) -> bool:
     """Whether a row of nulls leaves the state as it is; a function that cannot take nulls at all does not."""
-    position = (1,) if function.needs_order else ()
+    position = (1,) if function.needs_order or function.numbered else ()
     try:
         return bool(function.add(function.init(), *(None,) * arguments, *position) == function.init())
     except (TypeError, ValueError, ArithmeticError):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from panewise.aggregates.registry import BUILT_IN
-from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan.nodes import AggregateCall, WindowClause
 from panewise.windows.base import Clock
+from panewise.windows.rows import RowWindow
 from panewise.windows.sliding import SlidingWindow
 
 NAMES = frozenset(name for kind, names in BUILT_IN.items() if kind.of_panes for name in names)
@@ -22,17 +23,25 @@ def problem(call: AggregateCall, clause: WindowClause | None) -> str | None:
     if clause is None:
         return f"{call.function} needs windows with a result each, and here rows come and go one by one"
     spec = clause.spec
-    if not isinstance(spec, SlidingWindow) or spec.clock is not Clock.TIME or clause.ordinal is OrdinalKind.ROWS:
-        return f"{call.function} needs windows of panes of one length, and {spec.kind} windows have none"
-    return None
+    by_rows = clause.attribute in ROW_NUM_NAMES
+    if isinstance(spec, RowWindow) or (isinstance(spec, SlidingWindow) and spec.clock is Clock.TIME and not by_rows):
+        return None
+    return f"{call.function} needs windows of panes of one length, and {spec.kind} windows " \
+           f"{'over positions ' * by_rows}have none"
 
 
 def completed(call: AggregateCall, clause: WindowClause) -> AggregateCall:
-    """The call with the windowing attribute, the length of a pane and where panes begin."""
+    """The call with the windowing attribute, the length of a pane and where panes begin.
+
+    Positions are no column: who counts the rows of a window adds them (see ``Aggregate.numbered``).
+    """
     spec = clause.spec
     assert isinstance(spec, SlidingWindow)
+    panes = (spec.pane, spec.origin - spec.lag)
+    if isinstance(spec, RowWindow):
+        return replace(call, parameters=(*call.parameters, *panes, True))
     return replace(call, arguments=(*call.arguments, Scalar.column(clause.attribute)),
-                   parameters=(*call.parameters, spec.pane, spec.origin - spec.lag))
+                   parameters=(*call.parameters, *panes))
 
 
 def as_written(call: AggregateCall) -> AggregateCall:
