@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import panewise as pw
 from conformance.compare import assert_same_rows
 from conformance.generated import any_kind
 from conformance.runners import embedded
@@ -24,10 +25,13 @@ from panewise.engines.embedded import open_plan
 from panewise.engines.oracle.engine import Oracle
 from panewise.kernels.partials import bind
 from panewise.kernels.rows import RowKernel
+from panewise.planner.rewrites.base import Role
+from panewise.planner.rewrites.closure import closure, simplified, steps
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import Catalog, parse
 from panewise.windows.rows import PartitionedRowWindow, RowWindow
+from relations.running import assert_like_the_oracle, bag, run_relation
 
 SCHEMA = SourceSchema({"ts": pa.int64(), "p": pa.string(), "g": pa.string(), "x": pa.string()}, time="ts")
 F6 = "aaabbc" "aabbbd" "aaacce" "aaabbf"
@@ -130,6 +134,51 @@ def test_other_aggregates_stand_beside_it_and_conditions_behind_it() -> None:
     timeline: Timeline = [Arrival("s", row) for row in rows]
     found, _ = run_timeline(open_plan(plan), timeline, frozenset({3, 4, 11, 17}), frozenset({5, 14}))
     assert_same_rows(found, Oracle(plan, timeline).results())
+
+
+# -- as a relation
+
+
+@pytest.mark.parametrize("engine", ["oracle", "embedded"])
+def test_f6_as_a_relation_that_changes_with_every_sub_window(engine: str) -> None:
+    rows = [{"ts": at, "v": item} for at, item in enumerate(F6)]
+    found = pw.sql("SELECT frequent_items(v, 2) AS often FROM s [ROWS 18 SLIDE 6]", s=rows, engine=engine)
+    came = [(row["valid_from"], {e["item"]: e["count"] for e in row["often"]}) for row in found if row["change"] == 1]
+    assert came == [(5, {"a": 3}), (11, {"a": 5, "b": 5}), (17, {"a": 8})], "the fourth sub-window changes nothing"
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.randoms(use_true_random=False), drawn, windows, st.integers(1, 3), st.sampled_from(["", "PARTITION BY p "]),
+       st.sampled_from(["", "WHERE g = 'g'", "WHERE p = 'u' AND g = 'g'"]), st.sampled_from(["upa", "negative"]),
+       places, places)
+def test_a_relation_of_newest_rows_is_the_oracles_whatever_the_order_and_the_batches(
+        random: Random, rows: list[tuple[str, str, str | None]], window: tuple[int, int, int, int], k: int,
+        partition: str, where: str, style: str, cuts: frozenset[int], restarts: frozenset[int]) -> None:
+    keys = "p" if partition else "g"
+    text = f"SELECT {keys}, frequent_items(x, {k}) AS f, count(*) AS n FROM s [{partition}ROWS {window[0]} SLIDE " \
+           f"{window[1]}] {where} GROUP BY {keys}"
+    plan = parse(text, Catalog(sources={"s": SCHEMA}))
+    times = sorted(random.randint(0, 40) for _ in rows)
+    late = sorted(zip(times, rows, strict=True), key=lambda row: row[0] + random.randint(0, 5))
+    timeline: Timeline = []
+    for place, (ts, (p, g, x)) in enumerate(late):
+        timeline.append(Arrival("s", {"ts": ts, "p": p, "g": g, "x": x}))
+        if random.random() < 0.4 and place + 1 < len(late):
+            timeline.append(Arrival("s", Punctuation.below("ts", min(at for at, _ in late[place + 1 :]))))
+    assert_like_the_oracle(plan, timeline, cuts, restarts, style=style)
+
+
+def test_a_plan_with_fewer_columns_keeps_the_positions() -> None:
+    text = "SELECT g, frequent_items(x, 2) AS f FROM s [PARTITION BY p ROWS 6 SLIDE 2] WHERE p = 'u' GROUP BY g, p"
+    plan = parse(text, Catalog(sources={"s": SCHEMA}))
+    timeline: Timeline = [Arrival("s", {"ts": at, "p": "uv"[at % 3 == 0], "g": "gh"[at % 2], "x": x})
+                          for at, x in enumerate(F6)]
+    expected = Oracle(plan, timeline).results()
+    narrow = simplified(plan, Role.NARROW).plan
+    assert narrow != plan
+    others = [narrow, *(found.plan for found in closure(plan)), *(found.plan for found in steps(narrow))]
+    for other in others:
+        assert bag(run_relation(other, timeline)[0]) == bag(expected)
 
 
 # -- state
