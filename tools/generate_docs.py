@@ -59,14 +59,15 @@ missing: use `heavy_hitters` where the counts of a window fit in memory.
 | windows | panes |
 |---|---|
 | `[RANGE 10 min, SLIDE 1 min, WA ts]` | of the values of a column, whatever the order of rows |
-| `[RANGE 100000 rows, SLIDE 100 rows, WA row-num]` | of rows, by their positions; a list is made with the last row of its pane |
+| `[RANGE 100000 rows, SLIDE 100 rows, WA row-num]` | of rows, by position; a list is made with its pane's last row |
 | the same with `PA k` | of the rows of each `k`, which count by themselves |
-| `[ROWS 100000 SLIDE 100]`, `[PARTITION BY k ROWS 100000 SLIDE 100]` | the same, as a [relation](relations.md) that changes with every slide; it keeps the rows of its window |
+| `[ROWS 100000 SLIDE 100]`, also `PARTITION BY k` | the same as a [relation](relations.md), which keeps its rows |
 
 Sessions, calendars, landmarks and windows that slide by tuple have no panes of one length and are refused. So are
-relations whose rows do not leave in the order in which they came (joins, DISTINCT, sub-queries over windows), windows of
-time as relations, whose rows come and go one by one, and partitions that are not in GROUP BY: a pane would be there in
-part. `bench/frequent_items.py`, windows of 100,000 rows, 1,647 sources by Zipf's law, panes of b rows:
+relations whose rows do not leave in the order in which they came (joins, DISTINCT, sub-queries over windows), windows
+of time as relations, whose rows come and go one by one, and partitions that are not in GROUP BY: a pane would be there
+in part. `bench/frequent_items.py`, windows of 100,000 rows, 1,647 sources by Zipf's law, panes of b rows; windows of
+time and windows by rows that begin at the same row give the same lists:
 
 ```
     b   k  threshold  above  found  error  in order  entries

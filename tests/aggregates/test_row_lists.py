@@ -19,6 +19,7 @@ from conformance.generated import any_kind
 from conformance.runners import embedded
 from embedded.plans import run_timeline
 from panewise.aggregates import resolve
+from panewise.aggregates.sliding_counts import above
 from panewise.api.stream import stream
 from panewise.core.schema import SourceSchema
 from panewise.engines.embedded import open_plan
@@ -179,6 +180,46 @@ def test_a_plan_with_fewer_columns_keeps_the_positions() -> None:
     others = [narrow, *(found.plan for found in closure(plan)), *(found.plan for found in steps(narrow))]
     for other in others:
         assert bag(run_relation(other, timeline)[0]) == bag(expected)
+
+
+# -- windows over lists
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5), st.integers(0, 11), st.integers(1, 12)), max_size=25),
+       st.lists(st.integers(0, 9), min_size=12, max_size=12))
+def test_counts_above_a_floor_are_those_of_every_window_by_itself(entries: list[tuple[int, int, int, int]],
+                                                                  floors: list[int]) -> None:
+    entries = [(value, count, low, max(low + 1, high)) for value, count, low, high in entries]
+    expected = []
+    for window, floor in enumerate(floors):
+        counts = Counter[int]()
+        for value, count, low, high in entries:
+            counts[value] += count * (low <= window < high)
+        expected += [(window, value, counts[value]) for value in sorted(counts) if counts[value] > floor]
+    columns = np.array(entries, np.int64).reshape(-1, 4).T
+    found = above(*columns, np.array(floors))
+    assert list(zip(*(column.tolist() for column in found), strict=True)) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.lists(st.sampled_from("aaabcd"), max_size=8), st.integers(1, 6)),
+                max_size=12), st.integers(1, 3))
+def test_windows_over_lists_are_the_merged_lists(pieces: list[tuple[int, list[str], int]], k: int) -> None:
+    function, inputs, windows = resolve("frequent_items", (k, 4, 0, True)), [pa.string()], 8
+    items = [x for _, inside, _ in pieces for x in inside]
+    codes = np.repeat(np.arange(len(pieces)), [len(inside) for _, inside, _ in pieces])
+    at = np.concatenate([np.zeros(0, np.int64), *(8 * number + np.arange(len(inside))
+                                                  for number, (_, inside, _) in enumerate(pieces))])
+    states = function.partials([pa.array(items, pa.string()), pa.array(at)], codes, len(pieces), inputs)
+    settled = function.settle(states, inputs)
+    low = np.array([first for first, _, _ in pieces], np.int64)
+    high = np.minimum(low + np.array([length for _, _, length in pieces], np.int64), windows)
+    number = np.concatenate([np.zeros(0, np.int64), *(np.full(h - f, i) for i, (f, h) in enumerate(zip(low, high,
+                                                                                                      strict=True)))])
+    inside = np.concatenate([np.zeros(0, np.int64), *(np.arange(f, h) for f, h in zip(low, high, strict=True))])
+    merged = function.combine([column.take(pa.array(number)) for column in states], inside, windows, inputs)
+    assert function.finish_windows(settled, low, high, windows, inputs) == function.finish_all(merged, inputs)
 
 
 # -- state

@@ -63,6 +63,8 @@ class Aggregate(ABC):
     """Whether the query adds the windowing attribute as last argument, length and origin of panes as last constants."""
     settles: ClassVar[bool] = False
     """Whether a state gets smaller once no more of its rows can come; see ``settle``."""
+    slides: ClassVar[bool] = False
+    """Whether windows over settled states need not be merged one by one; see ``finish_windows``."""
     arity: ClassVar[int] = 1
     """How many argument columns it takes; with the position where it is ``numbered``."""
     variadic: ClassVar[bool] = False
@@ -163,6 +165,11 @@ class Aggregate(ABC):
     def settle(self, partials: Columns, inputs: Sequence[pa.DataType]) -> Columns:
         """The states as small as they get where no more rows can come that are in them; results are the same."""
         return partials
+
+    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int,
+                       inputs: Sequence[pa.DataType]) -> pa.Array:
+        """The results of windows over settled states: state i is in the windows ``low[i]`` to ``high[i]``."""
+        raise NotImplementedError(f"{self.name} puts windows together one by one")
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """The results of partial states."""

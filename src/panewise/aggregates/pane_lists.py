@@ -25,7 +25,8 @@ import pyarrow as pa
 from panewise.aggregates.arrays import as_ints, plain, plain_type, present
 from panewise.aggregates.base import Codes, Columns, State
 from panewise.aggregates.multiset import Ranking, by_count
-from panewise.aggregates.values import ValueCounts, is_orderable, sort_key
+from panewise.aggregates.sliding_counts import above, running
+from panewise.aggregates.values import ValueCounts, is_orderable, ranks_of, sort_key
 from panewise.core.errors import AggregateError
 from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.core.time import parse_timestamp
@@ -57,6 +58,7 @@ class FrequentItems(Ranking):
     arity: ClassVar[int] = 2
     of_panes: ClassVar[bool] = True
     settles: ClassVar[bool] = True
+    slides: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
@@ -175,6 +177,18 @@ class FrequentItems(Ranking):
                               held.counts[listed])
         order = by_count(sums)
         return self.lists(sums, sums.counts[order] > hidden[sums.owners], order, inputs)
+
+    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int,
+                       inputs: Sequence[pa.DataType]) -> pa.Array:
+        """The same for windows over lists of complete panes, each list added once and taken away once."""
+        held = ValueCounts.from_columns(partials[:2])
+        items = self._items(held, np.ones(len(held.counts), np.bool_), inputs)
+        ranks, distinct = ranks_of(items)
+        hidden = running(as_ints(partials[2]), low, high, windows)
+        owners, ranks, counts = above(ranks, held.counts, low[held.owners], high[held.owners], hidden)
+        offsets = np.searchsorted(owners, np.arange(windows + 1)).astype(np.int64)
+        sums = ValueCounts(offsets, distinct.take(pa.array(ranks)), counts)
+        return self.lists(sums, np.ones(len(counts), np.bool_), by_count(sums), inputs)
 
     def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Of panes none of which was complete."""

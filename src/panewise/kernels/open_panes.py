@@ -38,9 +38,9 @@ class OpenPanes:
         for column, values in zip(fields(self), new, strict=True):
             setattr(self, column.name, np.concatenate([getattr(self, column.name), values]))
 
-    def settle(self, columns: StateColumns, counts: Ints) -> None:
-        """Make the states of full panes small; ``counts`` are the positions taken so far by partition."""
-        full = self.lasts <= counts[self.partitions]
+    def settle(self, columns: StateColumns, counts: Ints | None = None) -> None:
+        """Make the states of full panes small; ``counts`` are the positions taken by partition, None: no more come."""
+        full = np.ones(len(self.lasts), np.bool_) if counts is None else self.lasts <= counts[self.partitions]
         if not full.any():
             return
         codes, first = group_codes([self.starts[full], self.groups[full]])

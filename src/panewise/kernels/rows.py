@@ -120,7 +120,7 @@ class RowKernel(LogKernel):
         if not punctuation.covers_everything or not self.bounds.advance(punctuation):
             return self.nothing
         if self._open is not None:  # the last panes stay as full as they are
-            self._open = OpenPanes()
+            self._open.settle(self._columns)
         return self._close(self._ends())
 
     def _ends(self) -> Ordinals:
@@ -137,7 +137,7 @@ class RowKernel(LogKernel):
         windows = self._windows(end)
         if len(windows) == 0:
             return self.nothing
-        found = self._log.sweep(windows, self._partitions.partition_of)
+        found = self._log.sweep(windows, self._partitions.partition_of, settled=True)
         results = self._results(windows, found)
         self._closed = np.maximum(self._closed, end)
         limits = (self._closed + 1) * self._slide - self._range - 1
