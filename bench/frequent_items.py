@@ -4,12 +4,15 @@
                                    [--json FILE]
 
 One connection per tick, 1,647 sources by Zipf's law, as a stand-in for the trace of the thesis: ``frequent_items(src,
-k)`` over windows whose panes have b rows. The slide is chosen so that some tens of windows are looked at, wherever they
-begin. The truth is counted anew for every window. *threshold*: what a source must exceed to be reported for sure (the
-sum of the last counts of full lists), as a share of the window. *above*: sources that truly do. *found*: the share of
-these that are reported. *error*: by how much reported counts are too small. *in order*: the share of windows that
-report their sources in the true order. *entries*: counters in all lists of a window, beside the rows of the window.
-No source may be reported that is not above the threshold, and no count may be too large: the run stops if one is.
+k)`` over windows whose panes have b rows. Windows of time slide so that some tens of them are looked at, wherever
+they begin. Windows by rows slide by b, as the algorithm does: there is a result after every sub-window, and those
+that begin where a window of time does must be the same. The truth is counted anew for every window of time.
+*threshold*: what a source must exceed to be reported for sure (the sum of the last counts of full lists), as a share
+of the window. *above*: sources that truly do. *found*: the share of these that are reported. *error*: by how much
+reported counts are too small. *in order*: the share of windows that report their sources in the true order.
+*entries*: counters in all lists of a window, beside the rows of the window. *seconds* and *by rows*: processor time
+of either run, the second with its results. No source may be reported that is not above the threshold, no count may be
+too large and no list may differ: the run stops if one does.
 """
 
 from __future__ import annotations
@@ -59,9 +62,23 @@ def measure(window: int, pane: int, k: int, windows: int) -> dict[str, Any]:
     results = [(row["window"]["start"], row["often"]) for row in found
                if row["window"]["start"] >= 0 and row["window"]["end"] <= rows]
     seconds = time.process_time() - started
+    counted, by_rows = results_by_rows(table, window, pane, k)
+    if any(counted[start] != often for start, often in results):
+        raise SystemExit(f"windows of {window} rows in panes of {pane} have other lists by time than by rows")
     lines = [compared(sources[start : start + window], often, pane, k) for start, often in results]
     mean = {name: float(np.mean([line[name] for line in lines])) for name in lines[0]}
-    return {"b": pane, "k": k, "windows": len(lines), "seconds": seconds, **mean}
+    return {"b": pane, "k": k, "windows": len(lines), "seconds": seconds, "windows by rows": len(counted),
+            "seconds by rows": by_rows, **mean}
+
+
+def results_by_rows(table: pa.Table, window: int, pane: int, k: int) -> tuple[dict[int, Any], float]:
+    """The lists of full windows by the place of their first row, a window after every pane; and processor time."""
+    started = time.process_time()
+    found = stream(table, time="ts").window(f"RANGE {window} rows, SLIDE {pane} rows, WA row-num") \
+        .agg(often=f"frequent_items(src, {k})")
+    ends = ((row["wid"] * pane + pane, row["often"]) for row in found)
+    full = {end - window: often for end, often in ends if window <= end <= table.num_rows}
+    return full, time.process_time() - started
 
 
 def compared(sources: Any, often: list[dict[str, int]], pane: int, k: int) -> dict[str, float]:
@@ -93,9 +110,10 @@ def main(arguments: list[str] | None = None) -> None:
     pin()
     measured = [measure(options.window, pane, k, options.windows) for pane in options.panes for k in options.lists]
     shown = [[f"{m['b']:,}", str(m["k"]), f"{m['threshold']:.1%}", f"{m['above']:.1f}", f"{m['found']:.0%}",
-              f"{m['error']:.1%}", f"{m['in order']:.0%}", f"{m['entries']:,.0f}", f"{m['seconds']:.1f}"]
+              f"{m['error']:.1%}", f"{m['in order']:.0%}", f"{m['entries']:,.0f}", f"{m['seconds']:.1f}",
+              f"{m['seconds by rows']:.1f} ({m['windows by rows']:,})"]
              for m in measured]
-    head = ["b", "k", "threshold", "above", "found", "error", "in order", "entries", "seconds"]
+    head = ["b", "k", "threshold", "above", "found", "error", "in order", "entries", "seconds", "by rows"]
     print(table_text(head, shown) + note)
     write_json(options.json, "frequent_items", measured)
 

@@ -54,10 +54,20 @@ then `panewise.register` it.
 windows' origin) only the k most frequent values are kept once it is complete, ties by the smaller value. A value that
 is on no list can hide at most the last count of every full list; a window reports the values whose listed counts exceed
 the sum of these. So no value is reported that is not that frequent and no count is too large, but a value may be
-missing: use `heavy_hitters` where the counts of a window fit in memory. It needs windows with RANGE and SLIDE over the
-values of a column; windows by rows, sessions, calendars and relations whose rows leave one by one have no panes of one
-length and are refused. `bench/frequent_items.py`, windows of 100,000 rows, 1,647 sources by Zipf's law, panes of b
-rows:
+missing: use `heavy_hitters` where the counts of a window fit in memory.
+
+| windows | panes |
+|---|---|
+| `[RANGE 10 min, SLIDE 1 min, WA ts]` | of the values of a column, whatever the order of rows |
+| `[RANGE 100000 rows, SLIDE 100 rows, WA row-num]` | of rows, by position; a list is made with its pane's last row |
+| the same with `PA k` | of the rows of each `k`, which count by themselves |
+| `[ROWS 100000 SLIDE 100]`, also `PARTITION BY k` | the same as a [relation](relations.md), which keeps its rows |
+
+Sessions, calendars, landmarks and windows that slide by tuple have no panes of one length and are refused. So are
+relations whose rows do not leave in the order in which they came (joins, DISTINCT, sub-queries over windows), windows
+of time as relations, whose rows come and go one by one, and partitions that are not in GROUP BY: a pane would be there
+in part. `bench/frequent_items.py`, windows of 100,000 rows, 1,647 sources by Zipf's law, panes of b rows; windows of
+time and windows by rows that begin at the same row give the same lists:
 
 ```
     b   k  threshold  above  found  error  in order  entries

@@ -19,6 +19,7 @@ def test_longer_lists_have_lower_thresholds_and_nothing_is_reported_that_is_not_
 
     lines = [bench.measure(5_000, 50, k, 4) for k in (1, 3, 6)]
     assert [line["windows"] for line in lines] == [4, 4, 4]
+    assert {line["windows by rows"] for line in lines} == {4 * bench.slide_for(5_000, 50) // 50 + 1}
     thresholds = [line["threshold"] for line in lines]
     assert thresholds == sorted(thresholds, reverse=True)
     assert lines[-1]["found"] > 0.7

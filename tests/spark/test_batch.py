@@ -143,6 +143,19 @@ def test_frequent_items_of_timestamps_have_the_oracles_answer(spark: SparkSessio
     assert_same_rows(found, expected)
 
 
+def test_frequent_items_of_rows_have_the_oracles_answer(spark: SparkSession) -> None:
+    rows = [{"k": "ab"[i % 3 == 0], "t": 0, "v": i * i % 7} for i in range(120)]
+    schema = SourceSchema({"k": pa.string(), "t": pa.int64(), "v": pa.int64()}, time="t")
+    numbered = [{**row, "place": place} for place, row in enumerate(rows)]
+    frame = arrival(frame_of(spark, numbered, "k string, t bigint, v bigint, place bigint"), "place")
+    for bracket in ("RANGE 18 rows, SLIDE 12 rows, WA row-num, PA k", "RANGE 50 rows, SLIDE 20 rows, WA row-num"):
+        query = parse(f"SELECT k, frequent_items(v, 3) AS f FROM s [{bracket}] GROUP BY k", Catalog({"s": schema}))
+        expected = Oracle(query, timeline(s=rows)).results()
+        assert any(row["f"] for row in expected)
+        found = [row.asDict(recursive=True) for row in run_batch(query, {"s": frame}).collect()]
+        assert_same_rows(found, expected)
+
+
 def test_filters_names_unions_and_projections_stand_below_and_above(spark: SparkSession) -> None:
     window = SlidingWindow(30, 10)
     kept = Filter(source(), Scalar.parse("v > 0"))

@@ -34,6 +34,18 @@ def test_rows_without_the_bound_of_their_arrival_count_where_no_promise_is_broke
     assert found.late == 0
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]),
+       st.sampled_from([0, 2_000, 1 << 20]))
+def test_the_lists_of_panes_of_rows_go_through_journals_and_snapshots(random: Random, rows_per_batch: int, shards: int,
+                                                                      journal: int) -> None:
+    case = any_kind(random, BY_POSITION[:6], grammatical=None, rows=25, aggregates=("frequent_items(v, 2)",))
+    with tempfile.TemporaryDirectory() as folder:
+        found = run_rows_in_process(case, Path(folder), random=random, rows_per_batch=rows_per_batch, shards=shards,
+                                    journal=journal)
+    assert_same_rows(found.rows, case.expected())
+
+
 @pytest.mark.parametrize("bracket", KINDS)
 @settings(max_examples=12, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 3, 8, 1000]), st.sampled_from([1, 2, 3]),

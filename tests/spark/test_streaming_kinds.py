@@ -34,6 +34,8 @@ pytestmark = pytest.mark.spark
     ("RANGE 9, RATTR ts, SLIDE 2 rows, SATTR row-num, PA k", "max(v) - min(v)"),
     ("RANGE ALL, SLIDE 7, WA ts", "count(DISTINCT v)"),
     ("RANGE 9, SLIDE 6, WA ts", "frequent_items(v, 2)"),
+    ("RANGE 4 rows, SLIDE 2 rows, WA row-num, PA k", "frequent_items(v, 2)"),
+    ("RANGE 9 rows, SLIDE 6 rows, WA row-num", "frequent_items(v, 2)"),
 ])
 def test_a_kind_that_failed_in_the_middle_gives_the_oracles_answer(bracket: str, aggregate: str, spark: SparkSession,
                                                                     tmp_path: Path) -> None:

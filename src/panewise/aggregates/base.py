@@ -15,6 +15,8 @@ types in ``inputs`` do not include it. Their states carry the position, so state
 
 Functions of the panes of a window (``of_panes``) take one more argument too, the windowing attribute, and two more
 constants, the length of a pane and where panes begin. The query adds all three; to the function they are like others.
+Where the window counts rows there is no such column: a third constant says so, the function is ``numbered``, and who
+numbers the rows of the window adds their positions, as a non-null int64, last; ``inputs`` do not include it.
 """
 
 from __future__ import annotations
@@ -61,10 +63,17 @@ class Aggregate(ABC):
     """Whether the query adds the windowing attribute as last argument, length and origin of panes as last constants."""
     settles: ClassVar[bool] = False
     """Whether a state gets smaller once no more of its rows can come; see ``settle``."""
+    slides: ClassVar[bool] = False
+    """Whether windows over settled states need not be merged one by one; see ``finish_windows``."""
     arity: ClassVar[int] = 1
-    """How many argument columns it takes."""
+    """How many argument columns it takes; with the position where it is ``numbered``."""
     variadic: ClassVar[bool] = False
     """Whether it takes more arguments than ``arity`` too."""
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it takes the position that its window counts rows by as an additional last argument."""
+        return False
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -77,10 +86,10 @@ class Aggregate(ABC):
         """The type of the result, as Spark SQL has it; refuses types it does not take."""
 
     def check_inputs(self, inputs: Sequence[pa.DataType]) -> None:
-        """Refuse a wrong number of arguments; the number does not include the arrival position."""
-        given = len(inputs)
-        if given < self.arity or (given > self.arity and not self.variadic):
-            expected = f"{'at least ' if self.variadic else ''}{self.arity} argument{'s' * (self.arity != 1)}"
+        """Refuse a wrong number of arguments; the number does not include positions."""
+        given, arity = len(inputs), self.arity - self.numbered
+        if given < arity or (given > arity and not self.variadic):
+            expected = f"{'at least ' if self.variadic else ''}{arity} argument{'s' * (arity != 1)}"
             raise AggregateError(f"{self.name} takes {expected}, not {given}: {', '.join(map(str, inputs)) or 'none'}")
 
     def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
@@ -156,6 +165,11 @@ class Aggregate(ABC):
     def settle(self, partials: Columns, inputs: Sequence[pa.DataType]) -> Columns:
         """The states as small as they get where no more rows can come that are in them; results are the same."""
         return partials
+
+    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int,
+                       inputs: Sequence[pa.DataType]) -> pa.Array:
+        """The results of windows over settled states: state i is in the windows ``low[i]`` to ``high[i]``."""
+        raise NotImplementedError(f"{self.name} puts windows together one by one")
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """The results of partial states."""

@@ -1,6 +1,7 @@
 """Frequent values from short lists: of every pane only its most frequent values are known (Golab, Algorithm 6).
 
-A pane is a piece of gcd(RANGE, SLIDE), counted from the windows' origin. Its summary is its k most frequent values. A
+A pane is a piece of gcd(RANGE, SLIDE), counted from the windows' origin: of the values of a column, or of the positions
+of rows, as the algorithm was printed (N rows, sub-windows of b). Its summary is its k most frequent values. A
 value that is on no list can hide at most the last count of every full list, so a window reports the values whose listed
 counts add up to more than the sum of those counts. No value is reported that is not that frequent, and no count is too
 large; a value may be missing.
@@ -24,7 +25,8 @@ import pyarrow as pa
 from panewise.aggregates.arrays import as_ints, plain, plain_type, present
 from panewise.aggregates.base import Codes, Columns, State
 from panewise.aggregates.multiset import Ranking, by_count
-from panewise.aggregates.values import ValueCounts, is_orderable, sort_key
+from panewise.aggregates.sliding_counts import above, running
+from panewise.aggregates.values import ValueCounts, is_orderable, ranks_of, sort_key
 from panewise.core.errors import AggregateError
 from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.core.time import parse_timestamp
@@ -38,7 +40,8 @@ COMPLETE = 2**63 - 1
 class FrequentItems(Ranking):
     """``frequent_items(x, k)``: values whose counts on the lists of the k most frequent of every pane say so for sure.
 
-    The query adds the windowing attribute, the length of a pane and where panes begin.
+    The query adds the windowing attribute, the length of a pane and where panes begin; where it is ``by_rows`` the
+    attribute is the position of a row, which the kernel adds.
 
     >>> a, state = FrequentItems(2, 6), ({}, 0)
     >>> for at, item in enumerate("aaabbcaabbbdaaacce"):
@@ -50,15 +53,22 @@ class FrequentItems(Ranking):
     k: int = 10
     pane: int = 1
     origin: int = 0
+    by_rows: bool = False
     name: ClassVar[str] = "frequent_items"
     arity: ClassVar[int] = 2
     of_panes: ClassVar[bool] = True
     settles: ClassVar[bool] = True
+    slides: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise AggregateError(f"frequent_items needs a whole number from 1, not {self.k!r}: "
                                  "write frequent_items(x, 10)")
+
+    @property
+    def numbered(self) -> bool:
+        """Whether panes are panes of rows."""
+        return self.by_rows
 
     def value_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
         """What is counted: an item of a pane."""
@@ -70,10 +80,11 @@ class FrequentItems(Ranking):
 
     def _item_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
         self.check_inputs(inputs)
-        item, at = map(plain_type, inputs)
+        item, *places = map(plain_type, inputs)
         if not is_orderable(item):
             raise AggregateError(f"{self.name} cannot compare values of type {item}: take a field or cast it")
-        OrdinalKind.of(at)
+        for at in places:
+            OrdinalKind.of(at)
         return item
 
     def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
@@ -103,11 +114,16 @@ class FrequentItems(Ranking):
 
     def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
         """Two lists, and what is hidden."""
-        return (*super().pack(state[:1], inputs), state[1])
+        return (*super().pack(state[:1], self._both(inputs)), state[1])
 
     def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
         """One dictionary, and what is hidden."""
-        return (*super().unpack(row[:2], inputs), row[2])
+        return (*super().unpack(row[:2], self._both(inputs)), row[2])
+
+    @staticmethod
+    def _both(inputs: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
+        """The types with that of the position where it is not among them: a state counts pairs."""
+        return [*inputs, pa.int64()][:2]
 
     def finish(self, state: State) -> list[dict[str, Any]]:
         """The lists of all panes together, without what may be there by chance."""
@@ -161,6 +177,18 @@ class FrequentItems(Ranking):
                               held.counts[listed])
         order = by_count(sums)
         return self.lists(sums, sums.counts[order] > hidden[sums.owners], order, inputs)
+
+    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int,
+                       inputs: Sequence[pa.DataType]) -> pa.Array:
+        """The same for windows over lists of complete panes, each list added once and taken away once."""
+        held = ValueCounts.from_columns(partials[:2])
+        items = self._items(held, np.ones(len(held.counts), np.bool_), inputs)
+        ranks, distinct = ranks_of(items)
+        hidden = running(as_ints(partials[2]), low, high, windows)
+        owners, ranks, counts = above(ranks, held.counts, low[held.owners], high[held.owners], hidden)
+        offsets = np.searchsorted(owners, np.arange(windows + 1)).astype(np.int64)
+        sums = ValueCounts(offsets, distinct.take(pa.array(ranks)), counts)
+        return self.lists(sums, np.ones(len(counts), np.bool_), by_count(sums), inputs)
 
     def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Of panes none of which was complete."""

@@ -9,7 +9,7 @@ min and max need no rescan and float sums do not drift.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.state_columns import PAIRS_AT_ONCE, Ints, StateColumns, States, states_from, states_table
+from panewise.windows.base import disjoint_ranges
 
 START, ROOM, HEAD, MID, TAIL, END = range(6)  # as kernels/fifo_numba.py has them
 
@@ -46,6 +47,8 @@ class Found:
     states: States
     slow: list[list[pa.Array]]
     """Merged states of the aggregates that have no element-wise form."""
+    ready: dict[str, pa.Array] = field(default_factory=dict)
+    """Results that need no merged states, by name."""
 
 
 class FifoLog:
@@ -125,8 +128,11 @@ class FifoLog:
 
     # -- windows out
 
-    def sweep(self, windows: Windows, partition_of: Ints) -> Found:
-        """Merge the entries of windows, which must not lie before any asked for earlier."""
+    def sweep(self, windows: Windows, partition_of: Ints, *, settled: bool = False) -> Found:
+        """Merge the entries of windows, which must not lie before any asked for earlier.
+
+        ``settled`` says that nothing more comes to any of these entries, and those that settle have.
+        """
         from panewise.kernels import fifo_numba as loops
 
         groups = self._live(windows.ranges, partition_of)
@@ -142,10 +148,25 @@ class FifoLog:
                     self._coordinates, self._ints, self._floats, self._back_ints, self._back_floats,
                     columns.int_operations, columns.float_operations, columns.int_neutral, columns.float_neutral,
                     place, at, owner, ints, floats, first, end)
-        slow = self._slow(first, end) if columns.slow else []
-        return Found(at, owner, States(ints, floats, np.zeros(total, np.int64)), slow)
+        ready = self._slid(first, end) if settled and any(a.function.slides for a in columns.slow) else {}
+        slow = self._slow(first, end, ready) if len(ready) < len(columns.slow) else [[] for _ in columns.slow]
+        return Found(at, owner, States(ints, floats, np.zeros(total, np.int64)), slow, ready)
 
-    def _slow(self, first: Ints, end: Ints) -> list[list[pa.Array]]:
+    def _slid(self, first: Ints, end: Ints) -> dict[str, pa.Array]:
+        """Results of functions that slide: windows of a group follow each other, so every entry is in a range of them.
+
+        Entries of a group lie together, hence by place both ends of all windows ascend.
+        """
+        order = np.lexsort((end, first))
+        starts, lengths = disjoint_ranges(first, end)
+        places = np.arange(int(lengths.sum())) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        low = np.searchsorted(end[order], places, side="right")
+        high = np.searchsorted(first[order], places, side="right")
+        found = self.columns.slid(self._payload[places], low, high, len(first))
+        back = pa.array(np.argsort(order))
+        return {name: column.take(back) for name, column in found.items()}
+
+    def _slow(self, first: Ints, end: Ints, ready: dict[str, pa.Array]) -> list[list[pa.Array]]:
         """Windows taken apart into entries, a bounded number of pairs at a time; a window's entries in arrival order.
 
         This costs as much as the windows are long.
@@ -161,7 +182,7 @@ class FifoLog:
             results, heap = np.empty((2, int(sizes[high] - sizes[low])), np.int64)
             loops.explode(first[low:high], end[low:high], self._payload, results, heap)
             order = np.argsort(heap, kind="stable")
-            pieces.append(self.columns.merged(results[order], heap[order], high - low))
+            pieces.append(self.columns.merged(results[order], heap[order], high - low, ready))
             low = high
         return [[pa.concat_arrays([piece[a][c] for piece in pieces]) for c in range(len(pieces[0][a]))]
                 for a in range(len(self.columns.slow))]

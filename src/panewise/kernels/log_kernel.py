@@ -67,7 +67,7 @@ class LogKernel(WindowKernel):
 
     def _results(self, windows: Windows, found: Found) -> pa.Table:
         columns = [pa.array(windows.ids[found.windows]), *self._partitions.columns(found.groups),
-                   *self._columns.finished(found.states, found.slow)]
+                   *self._columns.finished(found.states, found.slow, found.ready)]
         return pa.table(columns, names=self.result_schema.names).cast(self.result_schema)
 
     # -- tidying up

@@ -2,7 +2,8 @@
 
 The position of a row is final when it comes, so nothing is ever out of order here and no punctuation is needed: the
 windows a batch completes come out of ``ripe``. Rows between the same two window boundaries are in the same windows and
-share one entry of the log (a pane by position); with SLIDE 1 row every row is a pane.
+share one entry of the log (a pane by position); with SLIDE 1 row every row is a pane. Aggregates of panes
+(``frequent_items``) are given positions here, and keep only their lists of panes that are full.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from panewise.kernels.base import Arguments, Mask
 from panewise.kernels.fifo_log import Windows
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.log_kernel import LogKernel, window_list
+from panewise.kernels.open_panes import OpenPanes
 from panewise.kernels.partials import BoundAggregate
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
@@ -53,6 +55,7 @@ class RowKernel(LogKernel):
         super()._begin()
         self._closed: Ordinals = np.zeros(0, np.int64)
         """Per partition the first window that is not closed."""
+        self._open = OpenPanes() if self._columns.settles else None
 
     def _widen(self, partitions: int) -> None:
         super()._widen(partitions)
@@ -70,7 +73,9 @@ class RowKernel(LogKernel):
         if rows == 0:
             return on_time
         groups, partitions = self._groups(keys, rows)
-        distance = self._numbered(partitions) - self._base
+        numbers = self._numbered(partitions)
+        arguments = self._with_numbers(arguments, numbers)
+        distance = numbers - self._base
         first, end = distance // self._slide, (distance + self._range) // self._slide
         # the first position of the pane: a new one begins where a window begins or ends
         panes = np.maximum(first * self._slide, end * self._slide - self._range)
@@ -79,12 +84,30 @@ class RowKernel(LogKernel):
             panes, groups = panes[used], groups[used]
             arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
         if self._slide == 1 or len(panes) == 0:
-            self._log.append(panes, groups, self._columns.of_rows(arguments, np.arange(len(panes)), len(panes)))
-            return on_time
-        codes, begun = group_codes([panes, groups])
-        states = self._columns.of_rows(arguments, codes, len(begun))
-        self._log.append(panes[begun], groups[begun], states, np.argsort(begun))
+            states = self._columns.of_rows(arguments, np.arange(len(panes)), len(panes))
+            self._log.append(panes, groups, states)
+        else:
+            codes, begun = group_codes([panes, groups])
+            panes, groups = panes[begun], groups[begun]
+            states = self._columns.of_rows(arguments, codes, len(begun))
+            self._log.append(panes, groups, states, np.argsort(begun))
+        if self._open is not None:
+            self._open.add(panes, self._lasts(panes), self._partitions.partition_of[groups], groups, states.heap)
+            self._open.settle(self._columns, self._counts)
         return on_time
+
+    def _lasts(self, panes: Ordinals) -> Ordinals:
+        """The last position of panes: the next one is where a window ends, or the next begins."""
+        ends, begins = panes // self._slide + 1, (panes + self._range) // self._slide + 1
+        return np.minimum(ends * self._slide, begins * self._slide - self._range) - 1 + self._base
+
+    def _with_numbers(self, arguments: Arguments, numbers: Ordinals) -> Arguments:
+        """Arguments with the positions of rows, for functions of the panes of rows."""
+        if not any(a.function.numbered for a in self.aggregates):
+            return arguments
+        positions = pa.array(numbers)
+        return [[*columns, positions] if a.function.numbered else columns
+                for a, columns in zip(self.aggregates, arguments, strict=True)]
 
     # -- results out
 
@@ -96,6 +119,8 @@ class RowKernel(LogKernel):
         """Positions follow from the rows alone, so only the end of the input closes anything."""
         if not punctuation.covers_everything or not self.bounds.advance(punctuation):
             return self.nothing
+        if self._open is not None:  # the last panes stay as full as they are
+            self._open.settle(self._columns)
         return self._close(self._ends())
 
     def _ends(self) -> Ordinals:
@@ -112,7 +137,7 @@ class RowKernel(LogKernel):
         windows = self._windows(end)
         if len(windows) == 0:
             return self.nothing
-        found = self._log.sweep(windows, self._partitions.partition_of)
+        found = self._log.sweep(windows, self._partitions.partition_of, settled=True)
         results = self._results(windows, found)
         self._closed = np.maximum(self._closed, end)
         limits = (self._closed + 1) * self._slide - self._range - 1
@@ -143,10 +168,20 @@ class RowKernel(LogKernel):
 
     # -- saving
 
+    def _renumber(self, groups: Ordinals | None, heap: Ordinals | None) -> None:
+        super()._renumber(groups, heap)
+        if self._open is not None:
+            self._open.renumber(groups, heap)
+
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         header, tables = super()._saved()
-        return header, tables | {"closed": pa.table({"wid": pa.array(self._closed)})}
+        tables["closed"] = pa.table({"wid": pa.array(self._closed)})
+        if self._open is not None:
+            tables["open"] = self._open.saved()
+        return header, tables
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         super()._load(header, tables)
         self._closed = np.array(tables["closed"].column("wid").to_numpy(), np.int64)
+        if self._open is not None:
+            self._open = OpenPanes.loaded(tables["open"])

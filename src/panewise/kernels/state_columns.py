@@ -6,7 +6,7 @@ states of the others stay Arrow columns in a *heap*; whoever holds such a row no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,10 +103,15 @@ class StateColumns:
 
     # -- results out
 
-    def finished(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> list[pa.Array]:
-        """The result column of every aggregate; ``slow`` are the merged states of those in the heap, in order."""
-        found = self.columns(states, slow)
-        return [a.function.finish_all(found[a.name], a.inputs) for a in self.aggregates]
+    def finished(self, states: States, slow: Sequence[Sequence[pa.Array]],
+                 ready: Mapping[str, pa.Array] | None = None) -> list[pa.Array]:
+        """The result column of every aggregate; ``slow`` are the merged states of those in the heap, in order.
+
+        What is ``ready`` needs no state any more.
+        """
+        found, done = self.columns(states, slow), ready or {}
+        return [done[a.name] if a.name in done else a.function.finish_all(found[a.name], a.inputs)
+                for a in self.aggregates]
 
     def columns(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> dict[str, list[pa.Array]]:
         """The state columns of every aggregate, by its name."""
@@ -123,16 +128,51 @@ class StateColumns:
                 (floats if is_float else ints)[at] = column.to_numpy(zero_copy_only=False)
         return States(ints, floats, np.zeros(rows, np.int64)), [columns[a.name] for a in self.slow]
 
-    def merged(self, codes: Codes, heap: Ints, groups: int) -> list[list[pa.Array]]:
-        """States in the heap merged by group, for every aggregate that has any there."""
+    def merged(self, codes: Codes, heap: Ints, groups: int,
+               ready: Collection[str] = ()) -> list[list[pa.Array]]:
+        """States in the heap merged by group, for every aggregate that has any there and is not ready."""
         table = self._heap().take(pa.array(heap))
         found: list[list[pa.Array]] = []
         for aggregate in self.slow:
+            if aggregate.name in ready:
+                found.append([])
+                continue
             columns = [_flat(table.column(f.name)) for f in aggregate.state_schema]
             found.append(aggregate.function.combine(columns, codes, groups, aggregate.inputs))
         return found
 
+    def slid(self, heap: Ints, low: Ints, high: Ints, windows: int) -> dict[str, pa.Array]:
+        """Results of windows over settled states, of the functions that slide; state i is in windows low to high."""
+        some = self._heap().take(pa.array(heap))
+        return {a.name: a.function.finish_windows([_flat(some.column(f.name)) for f in a.state_schema], low, high,
+                                                  windows, a.inputs)
+                for a in self.slow if a.function.slides}
+
     # -- the heap
+
+    @property
+    def settles(self) -> bool:
+        """Whether some states get smaller when no more of their rows can come."""
+        return any(a.function.settles for a in self.slow)
+
+    def settle(self, heap: Ints, owners: Ints) -> None:
+        """Merge states that settle and make them small: those at ``heap`` become one per owner, a place in ``heap``.
+
+        The others are of no rows then. States of functions that do not settle stay where they are.
+        """
+        whole, low = self._heap(), int(heap.min())
+        some = whole.take(pa.array(heap))
+        for aggregate in self.slow:
+            function, names = aggregate.function, [f.name for f in aggregate.state_schema]
+            if function.settles:
+                merged = function.combine([_flat(some.column(n)) for n in names], owners, len(heap), aggregate.inputs)
+                for name, column in zip(names, function.settle(merged, aggregate.inputs), strict=True):
+                    at = some.schema.get_field_index(name)
+                    some = some.set_column(at, some.schema.field(at), column)
+        tail = whole.slice(low)  # what comes is at the end: the rest is not touched
+        order = np.arange(tail.num_rows)
+        order[heap - low] = tail.num_rows + np.arange(len(heap))
+        self._chunks = [whole.slice(0, low), pa.concat_tables([tail, some]).take(pa.array(order))]
 
     def _heap(self) -> pa.Table:
         if len(self._chunks) != 1:

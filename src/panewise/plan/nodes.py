@@ -19,6 +19,8 @@ from panewise.windows.base import WindowSpec
 
 WINDOW_COLUMN = "window"  # struct<start, end>, as Spark names it
 WID_COLUMN = "wid"
+POSITION_COLUMN = "<row-num>"
+"""The position of a row among those its window counts, where something above asks for it; no query can name it."""
 
 
 class RelationToStreamKind(Enum):
@@ -43,6 +45,8 @@ class WindowClause:
     """Filters before anything is counted (papers 1.2, predicate windows)."""
     internal: bool = False
     """Append-only output: results never expire (Golab 3.3.2)."""
+    numbered: bool = False
+    """Whether a window by rows shows the position of every row too."""
 
     @property
     def has_time_range(self) -> bool:
@@ -205,6 +209,11 @@ class Window(Node):
 
     input: Node
     clause: WindowClause
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input's; with the position of each row where the window tells it."""
+        return (*self.input.columns, POSITION_COLUMN) if self.clause.numbered else self.input.columns
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def clause_text(clause: n.WindowClause) -> str:
         text += f"; per {', '.join(clause.partition)}"
     if clause.predicate is not None:
         text += f"; where {clause.predicate}"
-    return text + ("; internal]" if clause.internal else "]")
+    return text + "; internal" * clause.internal + "; numbered" * clause.numbered + "]"
 
 
 def _spec(spec: WindowSpec, ordinal: OrdinalKind) -> str:

@@ -60,6 +60,7 @@ class Aggregator:
         self.lenient = lenient
         self._types: Mapping[str, pa.DataType] = {}
         self._window: BoundWindow | None = None
+        self._below: Node | None = None
 
     def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
         """An error at a place of the text."""
@@ -69,7 +70,7 @@ class Aggregator:
                   window: BoundWindow | None) -> Relation:
         """``window`` is given when results carry window ids; otherwise the relation's current contents are grouped."""
         outputs = _Outputs()
-        self._types, self._window = relation.types, window
+        self._types, self._window, self._below = relation.types, window, relation.node
         self._collect_keys(outputs, scope, group_by, window)
         for item in items:
             if isinstance(item.tree, exp.Star):
@@ -95,7 +96,10 @@ class Aggregator:
               window: BoundWindow | None) -> Node:
         keys = tuple(NamedScalar(k.name, k.scalar) for k in outputs.keys)
         if window is None:
-            return GroupAggregate(relation.node, keys, calls, internal=relation.internal is not None)
+            below = relation.node
+            if any(call.function in pane_calls.NAMES for call in calls):
+                below = pane_calls.numbered(below)
+            return GroupAggregate(below, keys, calls, internal=relation.internal is not None)
         clause = window.clause
         if clause.spec.kind == "session" and not clause.partition:
             # A pause is a pause of one key; without PA the grouping columns are the key.
@@ -198,7 +202,8 @@ class Aggregator:
             bound = []  # count(1)
         if not bound and name != "count":
             raise self.error(f"{name} needs a column", place, f"write {name}(column)")
-        found = self._with_panes(AggregateCall("", name, *self._split(bound), bool(call.args.get("distinct"))), place)
+        found = AggregateCall("", name, *self._split(bound), bool(call.args.get("distinct")))
+        found = self._with_panes(found, outputs, place)
         self._check_function(found, place)
         if call.condition is not None:
             function = resolve(name, found.parameters, found.distinct)
@@ -208,15 +213,21 @@ class Aggregator:
             found = replace(found, arguments=self._conditional(call, found.arguments, scope, item))
         return found
 
-    def _with_panes(self, call: AggregateCall, place: Span) -> AggregateCall:
+    def _with_panes(self, call: AggregateCall, outputs: _Outputs, place: Span) -> AggregateCall:
         if call.function not in pane_calls.NAMES:
             return call
-        clause = None if self._window is None else self._window.clause
-        problem = pane_calls.problem(call, clause)
-        if problem is not None or clause is None:
-            raise self.error(problem or "", place, f"write {call.function}(x, 10) over [RANGE 10 minutes, "
-                                                   "SLIDE 1 minute] or another window of a column's values")
-        return pane_calls.completed(call, clause)
+        window, below = self._window, self._below
+        assert below is not None
+        grouped = {key.scalar.column_name for key in outputs.keys}
+        problem = pane_calls.relation_problem(call, below, grouped) if window is None else \
+            pane_calls.problem(call, window.clause)
+        if problem is not None:
+            raise self.error(problem, place, f"write {call.function}(x, 10) over [RANGE 10 minutes, SLIDE 1 minute, "
+                                             "WA ts] or [RANGE 100 rows, SLIDE 10 rows, WA row-num], or over [ROWS 100 "
+                                             "SLIDE 10], grouped by what it is partitioned by")
+        if window is None:
+            return pane_calls.completed_in_relation(call, below)
+        return pane_calls.completed(call, window.clause)
 
     def _check_function(self, call: AggregateCall, place: Span) -> None:
         """The function exists, with these constants, for so many columns of these types."""
@@ -225,8 +236,9 @@ class Aggregator:
             function = resolve(name, call.parameters, call.distinct)
         except AggregateError as error:
             raise self.error(str(error), place, "change the call") from error
-        most = max(function.arity, given) if function.variadic else function.arity
-        if not function.arity <= given <= most:
+        least = function.arity - function.numbered
+        most = max(least, given) if function.variadic else least
+        if not least <= given <= most:
             raise self.error(f"{name} takes {most} column{'s' * (most != 1)}, not {given}", place,
                              f"write {name}({', '.join('abc'[:most])})")
         types = [self._types.get(a.column_name or "") for a in call.arguments]
@@ -298,7 +310,7 @@ def call_text(call: AggregateCall) -> str:
 
 def _ignores_nulls(function: Aggregate, arguments: int) -> bool:
     """Whether a row of nulls leaves the state as it is; a function that cannot take nulls at all does not."""
-    position = (1,) if function.needs_order else ()
+    position = (1,) if function.needs_order or function.numbered else ()
     try:
         return bool(function.add(function.init(), *(None,) * arguments, *position) == function.init())
     except (TypeError, ValueError, ArithmeticError):

@@ -1,38 +1,92 @@
-"""Calls of aggregates over panes: what the query adds to what was written (see ``Aggregate.of_panes``)."""
+"""Calls of aggregates over panes: what the query adds to what was written (see ``Aggregate.of_panes``).
+
+Panes are pieces of windows with a result each, or of a window by rows as a relation: there rows leave in the order in
+which they came, so a pane is there as a whole or not at all. Over any other relation that is not so, and it is refused.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
+from math import gcd
 
 from panewise.aggregates.registry import BUILT_IN
-from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.plan.nodes import AggregateCall, WindowClause
+from panewise.core.schema import ROW_NUM_NAMES
+from panewise.plan.nodes import POSITION_COLUMN, AggregateCall, Filter, Node, Window, WindowClause
 from panewise.windows.base import Clock
+from panewise.windows.count import CountWindow
+from panewise.windows.rows import RowWindow
 from panewise.windows.sliding import SlidingWindow
 
 NAMES = frozenset(name for kind, names in BUILT_IN.items() if kind.of_panes for name in names)
 """The functions that want it."""
 
 
-def problem(call: AggregateCall, clause: WindowClause | None) -> str | None:
-    """Why a call as it was written cannot have panes."""
+def problem(call: AggregateCall, clause: WindowClause) -> str | None:
+    """Why a call as it was written cannot have panes of windows with a result each."""
     if len(call.arguments) != 1 or len(call.parameters) != 1:
         return f"{call.function} takes a column and how many values a pane lists"
-    if clause is None:
-        return f"{call.function} needs windows with a result each, and here rows come and go one by one"
     spec = clause.spec
-    if not isinstance(spec, SlidingWindow) or spec.clock is not Clock.TIME or clause.ordinal is OrdinalKind.ROWS:
-        return f"{call.function} needs windows of panes of one length, and {spec.kind} windows have none"
-    return None
+    by_rows = clause.attribute in ROW_NUM_NAMES
+    if isinstance(spec, RowWindow) or (isinstance(spec, SlidingWindow) and spec.clock is Clock.TIME and not by_rows):
+        return None
+    return f"{call.function} needs windows of panes of one length, and {spec.kind} windows " \
+           f"{'over positions ' * by_rows}have none"
 
 
 def completed(call: AggregateCall, clause: WindowClause) -> AggregateCall:
-    """The call with the windowing attribute, the length of a pane and where panes begin."""
+    """The call with the windowing attribute, the length of a pane and where panes begin.
+
+    Positions are no column: who counts the rows of a window adds them (see ``Aggregate.numbered``).
+    """
     spec = clause.spec
     assert isinstance(spec, SlidingWindow)
+    panes = (spec.pane, spec.origin - spec.lag)
+    if isinstance(spec, RowWindow):
+        return replace(call, parameters=(*call.parameters, *panes, True))
     return replace(call, arguments=(*call.arguments, Scalar.column(clause.attribute)),
-                   parameters=(*call.parameters, spec.pane, spec.origin - spec.lag))
+                   parameters=(*call.parameters, *panes))
+
+
+def relation_problem(call: AggregateCall, node: Node, keys: Collection[str | None]) -> str | None:
+    """Why a call as it was written cannot have panes of a relation; ``keys`` are the columns it is grouped by."""
+    if len(call.arguments) != 1 or len(call.parameters) != 1:
+        return f"{call.function} takes a column and how many values a pane lists"
+    window = _window_by_rows(node)
+    if window is None:
+        return f"{call.function} needs windows with a result each, or [ROWS n SLIDE b] itself, whose rows leave in " \
+               "the order in which they came; here rows come and go one by one"
+    apart = [column for column in window.clause.partition if column not in keys]
+    if apart:
+        return f"{call.function} needs panes of one partition each, and rows of every {', '.join(apart)} come together"
+    return None
+
+
+def completed_in_relation(call: AggregateCall, node: Node) -> AggregateCall:
+    """The call with the positions of rows, which the window below then shows, and the length of a pane."""
+    window = _window_by_rows(node)
+    assert window is not None
+    spec = window.clause.spec
+    assert isinstance(spec, CountWindow)
+    return replace(call, arguments=(*call.arguments, Scalar.column(POSITION_COLUMN)),
+                   parameters=(*call.parameters, gcd(spec.n, spec.slide), 1))
+
+
+def numbered(node: Node) -> Node:
+    """The relation with the positions of its rows."""
+    if isinstance(node, Window):
+        return replace(node, clause=replace(node.clause, numbered=True))
+    return node.with_inputs(numbered(node.inputs[0]))
+
+
+def _window_by_rows(node: Node) -> Window | None:
+    """The window whose rows a relation shows, all or some of them."""
+    while isinstance(node, Filter):
+        node = node.input
+    if isinstance(node, Window) and isinstance(node.clause.spec, CountWindow) and not node.clause.internal:
+        return node
+    return None
 
 
 def as_written(call: AggregateCall) -> AggregateCall:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from panewise.aggregates.registry import resolve
@@ -23,12 +23,16 @@ def groups(d: Definition, keys: Sequence[NamedScalar], rows: Sequence[Tup]) -> l
     return list(found.values())
 
 
-def aggregates(d: Definition, calls: Sequence[AggregateCall], rows: Sequence[Tup]) -> dict[str, Any]:
-    """Every aggregate over the rows in the order given, one ``add`` per row."""
-    return {call.name: _aggregate(d, call, rows) for call in calls}
+def aggregates(d: Definition, calls: Sequence[AggregateCall], rows: Sequence[Tup],
+               numbers: Mapping[Hashable, int] | None = None) -> dict[str, Any]:
+    """Every aggregate over the rows in the order given, one ``add`` per row.
+
+    ``numbers`` are the positions of rows, by their key, where a window counts them.
+    """
+    return {call.name: _aggregate(d, call, rows, numbers or {}) for call in calls}
 
 
-def _aggregate(d: Definition, call: AggregateCall, rows: Sequence[Tup]) -> Any:
+def _aggregate(d: Definition, call: AggregateCall, rows: Sequence[Tup], numbers: Mapping[Hashable, int]) -> Any:
     function = resolve(call.function, call.parameters)
     values = [t.values for t in rows]
     columns = [d.expressions.compute(argument, values) for argument in call.arguments]
@@ -41,5 +45,7 @@ def _aggregate(d: Definition, call: AggregateCall, rows: Sequence[Tup]) -> Any:
             seen.add(frozen(arguments))
         if function.needs_order:
             arguments.append(position + 1)
+        if function.numbered:
+            arguments.append(numbers[rows[position].key])
         state = function.add(state, *arguments)
     return function.finish(state)

@@ -15,6 +15,7 @@ from panewise.engines.oracle import accumulation, grouping, operators, streams, 
 from panewise.engines.oracle.late import TIME
 from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, value_of
 from panewise.plan.nodes import (
+    POSITION_COLUMN,
     AntiJoin,
     BagDifference,
     BandJoin,
@@ -129,8 +130,14 @@ def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
         seen = []
         for part in partitions(born, clause.partition):
             scope = spec.scope(len(part))
-            seen += [t for position, t in enumerate(part, start=1) if scope.contains(position)]
+            numbered = enumerate(part, start=1)
+            seen += [_at(node, t, position) for position, t in numbered if scope.contains(position)]
     return [_member(d, node, t) for t in sorted(seen, key=lambda t: t.age)]
+
+
+def _at(node: Window, row: Tup, position: int) -> Tup:
+    """A row with its position, where the window shows it."""
+    return row.with_values({**row.values, POSITION_COLUMN: position}) if node.clause.numbered else row
 
 
 def _member(d: Definition, node: Window, row: Tup) -> Tup:

@@ -34,12 +34,13 @@ def results(d: Definition, node: WindowAggregate) -> list[Tup]:
         progress = Progress(d, node, part)
         rows = as_rows(node, part)
         spec, defining = _defined_by(node.window.spec, part)
+        numbers = {t.key: at for t, at in zip(part, spec.coordinate(rows).tolist(), strict=True)}
         for wid in spec.windows(as_rows(node, defining)).tolist():
             inside = spec.members(wid, rows)
             members = [t for t, member in zip(part, inside, strict=True) if member and counts(d, node, t, wid)]
             for key, group in grouping.groups(d, node.keys, members):
                 values = {**key, node.window_column: _name(node, wid, rows),
-                          **grouping.aggregates(d, node.aggregates, group)}
+                          **grouping.aggregates(d, node.aggregates, group, numbers)}
                 place = progress.closed_at(wid, key, rows)
                 identity = ("window", wid, value_of(key), part[0].key)
                 found.append((wid, Tup(values, _instant(node, wid, rows, group), identity, (place,))))

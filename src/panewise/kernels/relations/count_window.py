@@ -2,7 +2,7 @@
 
 Positions are counted by birth, ties by arrival (erratum P4). A row enters and leaves when the row at a known position
 comes, so within a step the instant is known where that row is in it; else an end is sent when it comes. All rows of one
-instant count at once.
+instant count at once. With ``position`` rows show their place in a column of that name.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class CountedWindow(RelationOperator):
     """Rows while their position is in the scope of the window."""
 
     def __init__(self, schema: pa.Schema, spec: WindowSpec, uids: Uids, *, partition: Sequence[str] = (),
-                 predicate: Scalar | None = None, ticking: bool = False) -> None:
-        self.schema, self.predicate = schema, predicate
+                 predicate: Scalar | None = None, ticking: bool = False, position: str | None = None) -> None:
+        self.predicate, self._position = predicate, position
+        self.schema = schema if position is None else schema.append(pa.field(position, pa.int64()))
         self.spec = spec
         while isinstance(self.spec, PredicateWindow):
             self.spec = self.spec.spec
@@ -39,7 +40,7 @@ class CountedWindow(RelationOperator):
         self._partition = list(partition)
         self._keys = KeyTable(pa.schema([schema.field(name) for name in self._partition]))
         self._counts = Growing()  # rows so far by partition
-        self._held = Arena(schema)  # rows that have not entered yet
+        self._held = Arena(self.schema)  # rows that have not entered yet
         self._gone = 0
         self._entering, self._leaving = LinkedQueues(), LinkedQueues()
 
@@ -55,6 +56,8 @@ class CountedWindow(RelationOperator):
         places = _Places(self._keys.codes(lives.table.select(self._partition), len(lives)), times, self._counts)
         enter, leave = self.spec.lifetime(places.positions)
         self._counts.values[places.touched] = places.reached
+        if self._position is not None:
+            lives = lives.with_table(lives.table.append_column(self._position, pa.array(places.positions)))
         out = self._admit(lives, places, enter, leave)
         _, uid, target = self._popped(self._leaving, places)
         ends = Ends(uid, places.instants(_, target))

@@ -21,6 +21,9 @@ def columns_of(node: n.Node) -> tuple[str, ...] | None:
         case n.Qualify():
             below = columns_of(node.input)
             return None if below is None else tuple(f"{node.alias}.{c}" for c in below)
+        case n.Window(clause=n.WindowClause(numbered=True)):
+            below = columns_of(node.input)
+            return None if below is None else (*below, n.POSITION_COLUMN)
         case n.TimePairs() if node.kind.left_only:
             return columns_of(node.left)
         case n.Pairs() | n.TableJoin():
@@ -39,6 +42,8 @@ def owns(node: n.Node, column: str) -> bool:
         case n.Qualify():
             prefix = f"{node.alias}."
             return column.startswith(prefix) and owns(node.input, column.removeprefix(prefix))
+        case n.Window(clause=n.WindowClause(numbered=True)) if column == n.POSITION_COLUMN:
+            return True
         case n.TimePairs() if node.kind.left_only:
             return owns(node.left, column)
         case n.Pairs() | n.TableJoin():

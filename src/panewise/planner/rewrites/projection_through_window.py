@@ -23,6 +23,8 @@ def apply(node: n.Node) -> list[n.Node]:
     if not isinstance(node, n.Project) or not isinstance(node.input, n.Window):
         return []
     kept, clause = kept_columns(node), node.input.clause
+    if clause.numbered:  # a column that is not there below
+        return []
     asked = {*clause.partition, *(clause.predicate.columns if clause.predicate is not None else ())}
     if clause.attribute not in ROW_NUM_NAMES:
         asked.add(clause.attribute)

@@ -177,7 +177,8 @@ class Compiler:
     def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
         if clause.spec.clock is not Clock.TIME:
             return CountedWindow(below.schema, clause.spec, self.uids, partition=clause.partition,
-                                 predicate=clause.predicate, ticking=self._watch.ticking)
+                                 predicate=clause.predicate, ticking=self._watch.ticking,
+                                 position=n.POSITION_COLUMN if clause.numbered else None)
         return TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
                           negative=self.style is Style.NEGATIVE, ticking=self._watch.ticking, clock=self._watch.clock)
 
