@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from panewise.plan import nodes as n
-from panewise.planner.forms import exposed_windows, is_internal, is_mixed
+from panewise.planner.forms import exposed_windows, is_mixed
 from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.refreshing import externalised
-from panewise.windows.base import Clock
-from panewise.windows.refreshing import moves_in_steps
 
 
 def is_relational(plan: n.Node) -> bool:
@@ -28,8 +26,6 @@ def relational_gaps(plan: n.Node) -> Iterator[str]:
                 yield f"a {clause.spec.kind} window's changing contents are not defined"
             case n.SemiJoin() if any(window.clause.internal for window in exposed_windows(node)):
                 yield "EXISTS over INTERNAL windows is not yet run"
-            case n.GroupAggregate() if is_internal(node) and not _never_recurs(node):
-                yield "an INTERNAL aggregate over rows that do not leave in order is not yet run"
             case n.WindowAggregate():
                 yield from _inside(plan, node)
             case n.Filter() | n.Project() | n.Qualify() | n.Union() | n.Join() if is_mixed(node) \
@@ -37,14 +33,6 @@ def relational_gaps(plan: n.Node) -> Iterator[str]:
                 yield "INTERNAL windows beside windows by rows, or beside rows that are taken back, are not yet run"
             case _:
                 pass
-
-
-def _never_recurs(node: n.GroupAggregate) -> bool:
-    """Whether no group ever consists of the same rows twice, or results are counted by refresh anyway."""
-    specs = [window.clause.spec for window in exposed_windows(node)]
-    if specs and all(spec.clock is Clock.TIME and moves_in_steps(spec) for spec in specs):
-        return True
-    return label(externalised(node.input)).output.pattern in {UpdatePattern.MON, UpdatePattern.WKS}
 
 
 def _inside(plan: n.Node, node: n.WindowAggregate) -> Iterator[str]:

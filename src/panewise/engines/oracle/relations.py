@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
 from panewise.engines.oracle.late import TIME
@@ -87,7 +87,7 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
         case BagDifference():
             return bag_difference(below[0], below[1])
         case GroupAggregate():
-            return _groups(d, node, below[0])
+            return _episodes(d, node, _groups(d, node, below[0]), tau) if external else _groups(d, node, below[0])
     raise NotImplementedError(f"the oracle has no definition of {type(node).__name__}")
 
 
@@ -189,6 +189,20 @@ def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[T
 
 def _staying(row: Tup) -> tuple[bool, int, tuple[int, tuple[int, ...]]]:
     return row.expiry is None, row.expiry or 0, row.age
+
+
+def _episodes(d: Definition, node: GroupAggregate, rows: list[Tup], tau: int) -> list[Tup]:
+    """Values of groups as results that are kept: one each time the rows of a group become others (Golab 3.3.2).
+
+    A group that consists of the same rows again, after others came and went, has a value anew: external windows put it
+    out again, and what internal ones put out is the same, only that it stays.
+    """
+    before: dict[Hashable, Tup] = {}
+    for instant in d.instants(node):  # ascending, so that none needs another that is not known yet
+        if instant >= tau:
+            break
+        before = {cast("tuple[Hashable, int]", t.key)[0]: t for t in d.relation(node, instant, external=True)}
+    return [replace(t, key=before[t.key].key if t.key in before else (t.key, tau)) for t in rows]
 
 
 def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
