@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from panewise.plan import nodes as n
-from panewise.planner.forms import exposed_windows, is_mixed
-from panewise.planner.labels import UpdatePattern, label
-from panewise.planner.refreshing import externalised
 
 
 def is_relational(plan: n.Node) -> bool:
@@ -24,13 +21,8 @@ def relational_gaps(plan: n.Node) -> Iterator[str]:
         match node:
             case n.Window(clause=clause) if clause.spec.clock is None:
                 yield f"a {clause.spec.kind} window's changing contents are not defined"
-            case n.SemiJoin() if any(window.clause.internal for window in exposed_windows(node)):
-                yield "EXISTS over INTERNAL windows is not yet run"
             case n.WindowAggregate():
                 yield from _inside(plan, node)
-            case n.Filter() | n.Project() | n.Qualify() | n.Union() | n.Join() if is_mixed(node) \
-                    and _ends_are_sent(node):
-                yield "INTERNAL windows beside windows by rows, or beside rows that are taken back, are not yet run"
             case _:
                 pass
 
@@ -51,9 +43,3 @@ def _inside(plan: n.Node, node: n.WindowAggregate) -> Iterator[str]:
                 and not any(isinstance(below, n.WindowAggregate) for below in other.input.walk()):
             yield (f"the stream {sorted(shared)[0]!r} inside a window aggregate and beside it, ordered by different "
                    "columns, is not yet run")
-
-
-def _ends_are_sent(node: n.Node) -> bool:
-    """Whether rows of any input of a plan with both kinds of windows leave at a moment nobody knows beforehand."""
-    inside = externalised(node)
-    return label(inside).output.downgrade().pattern is UpdatePattern.STR

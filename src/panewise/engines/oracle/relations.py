@@ -46,7 +46,7 @@ def relation_of(d: Definition, node: Node, tau: int) -> list[Tup]:
     """The relation as a user sees it: results of internal windows stay."""
     if accumulation.is_internal(node):
         return accumulation.internal_relation(d, node, tau)
-    if accumulation.is_mixed(node) and isinstance(node, Filter | Project | Qualify | Union | Join):
+    if accumulation.is_mixed(node):
         return accumulation.mixed_relation(d, node, tau)
     return _evaluate(d, node, tau, external=False)
 
@@ -138,8 +138,7 @@ def _member(d: Definition, node: Window, row: Tup) -> Tup:
     expiry = None
     if spec.clock is Clock.TIME:
         expiry = d.expiry(spec, attribute_of(row, node.clause.attribute), row.ts)
-    parts = frozenset() if node.clause.internal else frozenset({(id(node), row.key)})
-    return replace(row, expiry=expiry, parts=parts)
+    return replace(row, expiry=expiry)
 
 
 # -- operators that compare rows -----------------------------------------------------------------------------------
@@ -166,10 +165,22 @@ def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
 
 
 def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
-    """One representative per value: the youngest (``recent``), or one that stays until it leaves (``keep``)."""
-    if node.policy == "recent":
-        rows = sorted(d.relation(node.input, tau, external=external), key=lambda t: t.age)
-        return sorted({value_of(t.values): t for t in rows}.values(), key=lambda t: t.age)
+    """One representative per value: the youngest (``recent``), or one that stays until it leaves (``keep``).
+
+    What results are kept must not depend on which copy stands for a value where nobody knows it, because rows leave at
+    any time or each replaces the one before: then it is the value that comes and goes.
+    """
+    rows = _youngest(d, node, tau, external) if node.policy == "recent" else _kept(d, node, tau, external)
+    by_value = external and d.is_strict(node)
+    return [replace(t, key=("value", value_of(t.values))) for t in rows] if by_value else rows
+
+
+def _youngest(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
+    rows = sorted(d.relation(node.input, tau, external=external), key=lambda t: t.age)
+    return sorted({value_of(t.values): t for t in rows}.values(), key=lambda t: t.age)
+
+
+def _kept(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
     before: list[Tup] = []
     kept: dict[Hashable, Tup] = {}
     for instant in [t for t in d.instants(node.input) if t < tau] + [tau]:
@@ -212,6 +223,5 @@ def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
         values = {**key, **grouping.aggregates(d, node.aggregates, members)}
         newest = members[-1]
         identity = ("group", value_of(key), frozenset(t.key for t in members))
-        parts = frozenset(p for t in members for p in t.parts)
-        found.append(Tup(values, newest.ts, identity, newest.order, parts=parts))
+        found.append(Tup(values, newest.ts, identity, newest.order))
     return found

@@ -25,7 +25,8 @@ class WindowJoin(RelationOperator):
 
     def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, uids: Uids, *, left_in_order: bool = False,
                  right_in_order: bool = False, catalogued: bool = False, narrow: bool = False) -> None:
-        # a narrow join is asked only which rows meet: of equal names the left one counts
+        # a narrow join is asked only which rows meet: of equal names the left one counts, and the left row's age
+        self._narrow = narrow
         self.schema = pa.schema([*left, *(f for f in right if not narrow or f.name not in left.names)])
         self._uids = uids
         self._pairing = Pairing(left, right, match, left_in_order=left_in_order, right_in_order=right_in_order)
@@ -43,7 +44,7 @@ class WindowJoin(RelationOperator):
         uid = self._uids.draw(len(pairs))
         lives = Lives.none(self.schema) if not len(pairs) else \
             Lives(self._pairing.table(pairs).cast(self.schema), uid, pairs.born, pairs.expires,
-                  self._pairing.age(pairs))
+                  self._pairing.left.arena.ages_at(pairs.left) if self._narrow else self._pairing.age(pairs))
         if self._catalogue is not None:
             self._catalogue.add(pairs, uid, upto)
         kept = self._pairing.forget()
