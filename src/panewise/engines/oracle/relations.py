@@ -98,7 +98,7 @@ def current_rows(d: Definition, node: Node) -> list[Tup]:
     """The rows of a stream that is read without a window: whatever came since the query was registered."""
     if isinstance(node, Source):
         return d.since_registration(d.admitted(node, TIME))
-    return d.stream(node)
+    return d.stream(node, TIME)
 
 
 # -- windows -------------------------------------------------------------------------------------------------------

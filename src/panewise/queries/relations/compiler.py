@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.kernels.relations.announced import AnnouncedEnds
 from panewise.kernels.relations.as_of import AsOfJoin
 from panewise.kernels.relations.count_window import CountedWindow
@@ -48,6 +49,7 @@ from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.refreshing import common_slide, eager, windows_move_in_steps
 from panewise.queries.relations import kept
 from panewise.queries.relations.aggregates import grouped_by
+from panewise.queries.relations.counted import CountedAggregate
 from panewise.queries.relations.ports import Ports
 from panewise.queries.relations.predicates import compared_columns, match_of
 from panewise.queries.relations.styles import Style, queue_for
@@ -307,7 +309,7 @@ class Compiler:
             case n.Union():
                 return self.union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
             case n.WindowAggregate():
-                return self._window_aggregate(node)
+                return self._window_aggregate(node, guard)
             case n.Lifetime():
                 return self.lifetime(node, self.stream(node.input, guard))
             case n.TableJoin() if is_append_only(node):
@@ -328,7 +330,12 @@ class Compiler:
         by_arrival = guard is None and not self.watch.by_time
         return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
 
-    def _window_aggregate(self, node: n.WindowAggregate) -> Stage:
+    def _window_aggregate(self, node: n.WindowAggregate, guard: Guard) -> Stage:
+        if guard is not None and node.window.attribute in ROW_NUM_NAMES:
+            counted = CountedAggregate(node, self.uids, ticking=self.watch.ticking)
+            for source in {below.name: below for below in node.walk() if isinstance(below, n.Source)}.values():
+                self.ports.of(source, source.schema.time).leaves.append(counted.from_stream(source.name))
+            return self.stage(node, counted)
         inner = self.ports.aggregate(node)
         leaf = SourceRows(inner.schema, self.uids, ticking=self.watch.ticking)
         inner.leaves.append(leaf)
