@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +21,7 @@ from panewise.plan.nodes import (
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.legality import problems
+from panewise.planner.rewrites.closure import steps
 from panewise.progress.timeline import Timeline, timeline
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
@@ -26,6 +29,7 @@ from relations.internal_plans import internals, matched, mixtures
 from relations.plans import PLACES, columns, source, timelines, window
 from relations.running import assert_like_the_oracle, run_relation
 from relations.test_group_aggregates import call
+from relations.test_random_plans import net
 
 K = NamedScalar.column("k")
 
@@ -120,3 +124,13 @@ def test_results_of_internal_windows_stay_with_external_rows_of_any_kind(plan: N
     plan = shaped(plan, shape)
     assume(not any(problems(plan)))  # no first and last over DISTINCT, no Wstream over negation
     assert_like_the_oracle(plan, items, cuts, saves, style=style)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 3).flatmap(internals) | st.integers(1, 3).flatmap(mixtures), timelines(("s", "t"), rows=16),
+       PLACES)
+def test_equivalent_plans_over_internal_windows_put_out_the_same(plan: Node, items: Timeline,
+                                                                 cuts: frozenset[int]) -> None:
+    expected = net(run_relation(plan, items)[0])
+    for step in islice(steps(plan), 4):
+        assert net(run_relation(step.plan, items, cuts)[0]) == expected, step.by
