@@ -43,6 +43,12 @@ REFUSED = {
     "internal under not exists": (n.AntiJoin(INTERNAL, window(MINUTE, "R")), "INTERNAL window under NOT EXISTS"),
     "internal under a join under distinct": (n.Distinct(projected(PAIRS, "a")), "under DISTINCT"),
     "internal aggregate under distinct": (n.Distinct(counted(source(), "a", internal=True)), "INTERNAL aggregate"),
+    "wstream over not exists": (
+        n.RelationToStream(projected(n.AntiJoin(window(MINUTE), window(MINUTE, "R")), "a"), Kind.WSTREAM),
+        "Wstream makes"),
+    "internal exists below a table": (
+        n.TableJoin(n.SemiJoin(INTERNAL, window(MINUTE, "R", internal=True)), table()),
+        "hidden by EXISTS and shown again"),
     "output window over distinct": (rows(n.Distinct(window(MINUTE))), "output window over DISTINCT"),
     "output window over except": (rows(n.BagDifference(window(MINUTE), window(MINUTE, "R"))), "over EXCEPT ALL"),
     "output window over not exists": (
@@ -77,6 +83,7 @@ ACCEPTED = {
     "table join with part of a table": n.TableJoin(window(MINUTE), n.Qualify(filtered(table(), "a > 1"), "t")),
     "internal join": PAIRS,
     "internal semi-join": n.SemiJoin(INTERNAL, window(MINUTE, "R")),
+    "internal exists over matches that stay, below a table": n.TableJoin(n.SemiJoin(INTERNAL, source("R")), table()),
     "output window over an internal join": rows(PAIRS),
     "nested sum": counted(n.Window(counted(INTERNAL, internal=True), clause(CountWindow(10)))),
     "distinct over a window of an internal aggregate": n.Distinct(n.Window(counted(INTERNAL), clause(CountWindow(10)))),

@@ -32,6 +32,7 @@ from panewise.plan.nodes import (
 from panewise.queries.relations import RelationQuery
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.sliding import SlidingWindow
+from relations.positive_plans import internal
 from relations.test_group_aggregates import call
 
 ROWS = 16_000
@@ -65,6 +66,18 @@ PLANS: dict[str, Node] = {
     "aggregate by rows": GroupAggregate(PARTS, K, (call("n", "count"), call("total", "sum", "v"))),
     "went": RelationToStream(Distinct(A), RelationToStreamKind.DSTREAM),
     "aggregate of a difference": GroupAggregate(BagDifference(A, COUNTED), (), (call("n", "count"),)),
+    "internal exists": internal(SemiJoin(A, Qualify(B, "r"), EQUAL)),
+    "internal exists by rows": internal(SemiJoin(COUNTED, Qualify(PARTS, "r"), EQUAL)),
+    "pairs of internal exists": Join(Qualify(internal(SemiJoin(A, Qualify(B, "r"), EQUAL)), "l"), Qualify(A, "r"),
+                                     Scalar.parse("`l.k` = `r.k`")),
+    "internal beside rows": Join(Qualify(internal(A), "l"), Qualify(PARTS, "r"), Scalar.parse("`l.k` = `r.k`")),
+    "internal beside not exists": Join(Qualify(internal(A), "l"),
+                                       Qualify(AntiJoin(B, Qualify(COUNTED, "r"), EQUAL), "r"),
+                                       Scalar.parse("`l.k` = `r.k`")),
+    "internal with external matches": SemiJoin(internal(A), Qualify(PARTS, "r"), EQUAL),
+    "internal aggregate of pairs": GroupAggregate(internal(Join(Qualify(A, "l"), Qualify(PARTS, "r"),
+                                                                Scalar.parse("`l.k` = `r.k`"))),
+                                                  (NamedScalar("k", Scalar.column("l.k")),), (call("n", "count"),)),
 }
 
 

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node
+from panewise.planner.capabilities import supports
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
+from relations.internal_plans import internals, mixtures
 from relations.plans import PLACES, columns, source, timelines
 from relations.running import bag
+from relations.test_aggregates_inside import CATALOG, QUERIES
 from relations.test_query_texts import disordered
 from relations.test_random_plans import STREAMS, relations
 from spark.in_process_queries import Hosted
@@ -60,3 +63,34 @@ def test_random_plans_give_the_oracles_answer_in_any_number_of_shards(plan: Node
     oracle = Oracle(plan, timeline)
     assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
     assert hosted.late == len(oracle.late_rows())
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 3).flatmap(internals) | st.integers(1, 3).flatmap(mixtures),
+       timelines(STREAMS, rows=16, times=10), PLACES, st.integers(1, 3), st.integers(0, 9))
+def test_internal_windows_give_the_oracles_answer_in_any_number_of_shards(plan: Node, timeline: Timeline,
+                                                                          cuts: frozenset[int], shards: int,
+                                                                          seed: int) -> None:
+    hosted = Hosted(plan, shards, seed=seed)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+INSIDE = {name: plan for name, text in QUERIES.items() if supports(plan := parse(text, CATALOG), "spark")}
+
+
+@pytest.mark.parametrize("plan", INSIDE.values(), ids=INSIDE)
+@settings(max_examples=10, deadline=None)
+@given(timeline=timelines(STREAMS, rows=20), cuts=PLACES, shards=st.integers(1, 3), seed=st.integers(0, 9))
+def test_window_aggregates_inside_relations_give_the_oracles_answer_in_shards(plan: Node, timeline: Timeline,
+                                                                              cuts: frozenset[int], shards: int,
+                                                                              seed: int) -> None:
+    hosted = Hosted(plan, shards, seed=seed)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+def test_rows_of_several_streams_are_not_counted_as_they_come_on_spark() -> None:
+    assert QUERIES.keys() - INSIDE.keys() == {"over rows of two streams"}

@@ -168,7 +168,7 @@ def unsupported(plan: n.Node, engine: str) -> Iterator[str]:
     if not relational:
         yield from _shape(plan, capability)
         return
-    yield from (f"{gap} by the {engine} engine" for gap in relational_gaps(plan))
+    yield from (f"{gap} by the {engine} engine" for gap in relational_gaps(plan, engine))
 
 
 def _shape(plan: n.Node, capability: Capability) -> Iterator[str]:

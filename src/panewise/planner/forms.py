@@ -15,6 +15,7 @@ from panewise.plan.nodes import (
     Distinct,
     Filter,
     GroupAggregate,
+    Join,
     Lifetime,
     Node,
     Project,
@@ -22,6 +23,7 @@ from panewise.plan.nodes import (
     RelationToStream,
     RelationToStreamKind,
     Relayed,
+    SemiJoin,
     Source,
     Table,
     TableJoin,
@@ -123,9 +125,12 @@ def is_internal(node: Node) -> bool:
 
 
 def is_mixed(node: Node) -> bool:
-    """Whether some, but not all, of the windows it shows are internal."""
+    """Whether some, but not all, of the windows it shows are internal, and its results come from single rows of each.
+
+    Aggregates and joins with tables take what such a plan shows as any other relation.
+    """
     internal = {window.clause.internal for window in exposed_windows(node)}
-    return len(internal) == 2
+    return len(internal) == 2 and isinstance(node, Filter | Project | Qualify | Union | Join | SemiJoin)
 
 
 # -- time ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,10 @@ from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.forms import is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
+from panewise.planner.recurring import recurs
+from panewise.planner.refreshing import externalised
 
 STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
 """Nodes below which another relation begins: what is inside no longer concerns the operators above."""
@@ -76,6 +79,9 @@ def _table_join(node: n.TableJoin, labels: Labels) -> Iterator[str]:
     elif seen.downgrade().pattern is UpdatePattern.STR:
         yield (f"a window by rows cannot be joined with table {table}: when its rows leave is not known in time, and "
                "by then the table may have changed; use a time window, or join the stream before it is windowed")
+    elif is_internal(node.input) and recurs(externalised(node.input)):
+        yield (f"the rows joined with table {table} may be hidden by EXISTS and shown again, and by then the table may "
+               "have changed: join the stream with the table first, below EXISTS")
 
 
 def _tables_below(node: n.Node) -> Iterator[str]:
@@ -124,10 +130,14 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
 
 def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
     below = [*_relation_below(node)]
-    if node.output_window is not None:
-        for culprit in (b for b in below if isinstance(b, NEEDS_EXPIRY)):
+    for culprit in (b for b in below if isinstance(b, NEEDS_EXPIRY)):
+        if node.output_window is not None:
             yield (f"an output window over {NAMES[type(culprit)]} means nothing: it would show rows that are no longer "
                    "in the answer; remove the output window")
+        elif node.kind is Kind.WSTREAM:
+            yield (f"Wstream makes the windows under {NAMES[type(culprit)]} INTERNAL, and the answer would be wrong: "
+                   "write Istream(...) to get a stream of what comes in")
+    if node.output_window is not None:
         if node.output_window.spec.kind not in OUTPUT_WINDOW_KINDS:
             yield (f"an output window is [ROWS n] or [RANGE t], not a {node.output_window.spec.kind} window")
         if node.kind is not Kind.WSTREAM:

@@ -102,6 +102,8 @@ def _of(node: n.Node) -> Iterator[Placement]:
                         if not tables & dict(p.keys).keys())
         case n.Distinct():
             yield from (p for p in _placements(node.input) if p.visible)
+        case n.GroupAggregate(internal=True):  # values come at refreshes, which go on while any row is there
+            return
         case n.GroupAggregate() | n.WindowAggregate():
             for p in _placements(node.input):
                 kept = [key.name for key in node.keys if key.scalar.column_name in p.visible]

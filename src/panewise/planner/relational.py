@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan import nodes as n
-from panewise.planner.forms import exposed_windows, is_internal, is_mixed
-from panewise.planner.labels import UpdatePattern, label
-from panewise.planner.refreshing import externalised
-from panewise.windows.base import Clock
-from panewise.windows.refreshing import moves_in_steps
 
 
 def is_relational(plan: n.Node) -> bool:
@@ -20,52 +16,44 @@ def is_relational(plan: n.Node) -> bool:
     return not isinstance(node, n.WindowAggregate)
 
 
-def relational_gaps(plan: n.Node) -> Iterator[str]:
+def relational_gaps(plan: n.Node, engine: str = "embedded") -> Iterator[str]:
     """What the kernels of continuous relations cannot do yet, of nodes and windows they do have."""
     for node in plan.walk():
         match node:
             case n.Window(clause=clause) if clause.spec.clock is None:
                 yield f"a {clause.spec.kind} window's changing contents are not defined"
-            case n.SemiJoin() if any(window.clause.internal for window in exposed_windows(node)):
-                yield "EXISTS over INTERNAL windows is not yet run"
-            case n.GroupAggregate() if is_internal(node) and not _never_recurs(node):
-                yield "an INTERNAL aggregate over rows that do not leave in order is not yet run"
             case n.WindowAggregate():
                 yield from _inside(plan, node)
-            case n.Filter() | n.Project() | n.Qualify() | n.Union() | n.Join() if is_mixed(node) \
-                    and _ends_are_sent(node):
-                yield "INTERNAL windows beside windows by rows, or beside rows that are taken back, are not yet run"
+                if engine == "spark" and _counts_arrivals(node) and len(_streams(node)) > 1:
+                    yield "a window over an aggregate that counts rows of several streams as they come is not yet run"
             case _:
                 pass
-
-
-def _never_recurs(node: n.GroupAggregate) -> bool:
-    """Whether no group ever consists of the same rows twice, or results are counted by refresh anyway."""
-    specs = [window.clause.spec for window in exposed_windows(node)]
-    if specs and all(spec.clock is Clock.TIME and moves_in_steps(spec) for spec in specs):
-        return True
-    return label(externalised(node.input)).output.pattern in {UpdatePattern.MON, UpdatePattern.WKS}
 
 
 def _inside(plan: n.Node, node: n.WindowAggregate) -> Iterator[str]:
     """A window aggregate whose results another window reads."""
     if not all(isinstance(below, n.Source | n.Filter | n.Project | n.Qualify | n.Union) for below in node.input.walk()):
         yield "a window aggregate over another, or over a relation, is not yet run"
-    if not node.window.has_time_range and node.window.spec.kind != "landmark":
-        yield "a window over a window aggregate by rows is not yet run"
-    read = {below.name: below.schema.time for below in node.walk() if isinstance(below, n.Source)}
+    clause, kind = node.window, node.window.spec.kind
+    if not (clause.has_time_range or clause.attribute in ROW_NUM_NAMES or kind in {"landmark", "slide by tuple"}):
+        yield f"a window over the aggregate of a {kind} window is not yet run"
+    read = _streams(node)
     for other in plan.walk():
         if not isinstance(other, n.Window | n.WindowAggregate) or other == node:
             continue
-        clause = other.clause if isinstance(other, n.Window) else other.window
+        beside = other.clause if isinstance(other, n.Window) else other.window
         shared = {below.name for below in other.input.walk() if isinstance(below, n.Source)} & read.keys()
-        if any({clause.attribute, node.window.attribute} - {"", read[name]} for name in shared) \
+        if any({beside.attribute, clause.attribute} - {"", read[name], *ROW_NUM_NAMES} for name in shared) \
                 and not any(isinstance(below, n.WindowAggregate) for below in other.input.walk()):
             yield (f"the stream {sorted(shared)[0]!r} inside a window aggregate and beside it, ordered by different "
                    "columns, is not yet run")
 
 
-def _ends_are_sent(node: n.Node) -> bool:
-    """Whether rows of any input of a plan with both kinds of windows leave at a moment nobody knows beforehand."""
-    inside = externalised(node)
-    return label(inside).output.downgrade().pattern is UpdatePattern.STR
+def _streams(node: n.Node) -> dict[str, str | None]:
+    """The streams below a node with their time columns."""
+    return {below.name: below.schema.time for below in node.walk() if isinstance(below, n.Source)}
+
+
+def _counts_arrivals(node: n.WindowAggregate) -> bool:
+    """Whether windows depend on which of two rows came first; a shard knows that of rows of one stream only."""
+    return node.window.attribute in ROW_NUM_NAMES or node.window.spec.by_arrival

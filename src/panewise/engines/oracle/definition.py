@@ -16,6 +16,7 @@ from panewise.engines.oracle.late import TIME, Guard
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup
 from panewise.plan.nodes import Lifetime, Node, Source
+from panewise.planner.labels import UpdatePattern, label
 from panewise.progress.late import LatePolicy
 from panewise.progress.timeline import Timeline
 from panewise.windows.base import WindowSpec
@@ -34,6 +35,8 @@ class Definition:
         self.late: dict[tuple[int, ...], Mapping[str, Any]] = {}
         self._streams: dict[tuple[int, Guard], list[Tup]] = {}
         self._produced: dict[int, list[Tup]] = {}
+        self._mixed: dict[int, list[tuple[int, Tup]]] = {}
+        self._strict: dict[int, bool] = {}
         self._relations: dict[tuple[int, int, bool], list[Tup]] = {}
         self._instants: dict[tuple[int, bool], list[int]] = {}
         self._lives: dict[tuple[WindowSpec, int, int], tuple[int, int | None] | None] = {}
@@ -55,6 +58,13 @@ class Definition:
             self._kept.append(node)
             self._produced[id(node)] = accumulation.ever_produced(self, node)
         return self._produced[id(node)]
+
+    def mixed(self, node: Node) -> list[tuple[int, Tup]]:
+        """Every result of internal and external windows together, with its first instant (see ``accumulation``)."""
+        if id(node) not in self._mixed:
+            self._kept.append(node)
+            self._mixed[id(node)] = accumulation.mixed_results(self, node)
+        return self._mixed[id(node)]
 
     def relation(self, node: Node, tau: int, *, external: bool = False) -> list[Tup]:
         """The bag of rows at one instant; ``external`` reads internal windows as if they were not."""
@@ -96,6 +106,13 @@ class Definition:
         """Windows show nothing from before the query was registered (rule U1)."""
         start = self.registered_at
         return rows if start is None else [row for row in rows if row.ts >= start]
+
+    def is_strict(self, node: Node) -> bool:
+        """Whether rows of a node leave at instants that nobody knows beforehand."""
+        if id(node) not in self._strict:
+            self._kept.append(node)
+            self._strict[id(node)] = label(node).output.downgrade().pattern is UpdatePattern.STR
+        return self._strict[id(node)]
 
     def progress_of(self, stream: str) -> str:
         """The progress policy of one stream."""

@@ -57,7 +57,7 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
         case TableJoin() if not tables.is_retroactive(node) and is_append_only(node.input):
             return tables.join_as_of_birth(d, node, d.stream(node.input, guard))
         case WindowAggregate():
-            return windows.results(d, node)
+            return windows.results(d, node, inside=guard is not None)
         case Lifetime():
             return [t for t in d.stream(node.input, guard) if t.ts < d.stop(node)]
         case RelationToStream() if node.kind is not RelationToStreamKind.WSTREAM:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
 from panewise.engines.oracle.late import TIME
@@ -47,7 +47,7 @@ def relation_of(d: Definition, node: Node, tau: int) -> list[Tup]:
     """The relation as a user sees it: results of internal windows stay."""
     if accumulation.is_internal(node):
         return accumulation.internal_relation(d, node, tau)
-    if accumulation.is_mixed(node) and isinstance(node, Filter | Project | Qualify | Union | Join):
+    if accumulation.is_mixed(node):
         return accumulation.mixed_relation(d, node, tau)
     return _evaluate(d, node, tau, external=False)
 
@@ -88,7 +88,7 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
         case BagDifference():
             return bag_difference(below[0], below[1])
         case GroupAggregate():
-            return _groups(d, node, below[0])
+            return _episodes(d, node, _groups(d, node, below[0]), tau) if external else _groups(d, node, below[0])
     raise NotImplementedError(f"the oracle has no definition of {type(node).__name__}")
 
 
@@ -99,7 +99,7 @@ def current_rows(d: Definition, node: Node) -> list[Tup]:
     """The rows of a stream that is read without a window: whatever came since the query was registered."""
     if isinstance(node, Source):
         return d.since_registration(d.admitted(node, TIME))
-    return d.stream(node)
+    return d.stream(node, TIME)
 
 
 # -- windows -------------------------------------------------------------------------------------------------------
@@ -145,8 +145,7 @@ def _member(d: Definition, node: Window, row: Tup) -> Tup:
     expiry = None
     if spec.clock is Clock.TIME:
         expiry = d.expiry(spec, attribute_of(row, node.clause.attribute), row.ts)
-    parts = frozenset() if node.clause.internal else frozenset({(id(node), row.key)})
-    return replace(row, expiry=expiry, parts=parts)
+    return replace(row, expiry=expiry)
 
 
 # -- operators that compare rows -----------------------------------------------------------------------------------
@@ -173,10 +172,22 @@ def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
 
 
 def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
-    """One representative per value: the youngest (``recent``), or one that stays until it leaves (``keep``)."""
-    if node.policy == "recent":
-        rows = sorted(d.relation(node.input, tau, external=external), key=lambda t: t.age)
-        return sorted({value_of(t.values): t for t in rows}.values(), key=lambda t: t.age)
+    """One representative per value: the youngest (``recent``), or one that stays until it leaves (``keep``).
+
+    What results are kept must not depend on which copy stands for a value where nobody knows it, because rows leave at
+    any time or each replaces the one before: then it is the value that comes and goes.
+    """
+    rows = _youngest(d, node, tau, external) if node.policy == "recent" else _kept(d, node, tau, external)
+    by_value = external and d.is_strict(node)
+    return [replace(t, key=("value", value_of(t.values))) for t in rows] if by_value else rows
+
+
+def _youngest(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
+    rows = sorted(d.relation(node.input, tau, external=external), key=lambda t: t.age)
+    return sorted({value_of(t.values): t for t in rows}.values(), key=lambda t: t.age)
+
+
+def _kept(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
     before: list[Tup] = []
     kept: dict[Hashable, Tup] = {}
     for instant in [t for t in d.instants(node.input) if t < tau] + [tau]:
@@ -198,6 +209,20 @@ def _staying(row: Tup) -> tuple[bool, int, tuple[int, tuple[int, ...]]]:
     return row.expiry is None, row.expiry or 0, row.age
 
 
+def _episodes(d: Definition, node: GroupAggregate, rows: list[Tup], tau: int) -> list[Tup]:
+    """Values of groups as results that are kept: one each time the rows of a group become others (Golab 3.3.2).
+
+    A group that consists of the same rows again, after others came and went, has a value anew: external windows put it
+    out again, and what internal ones put out is the same, only that it stays.
+    """
+    before: dict[Hashable, Tup] = {}
+    for instant in d.instants(node):  # ascending, so that none needs another that is not known yet
+        if instant >= tau:
+            break
+        before = {cast("tuple[Hashable, int]", t.key)[0]: t for t in d.relation(node, instant, external=True)}
+    return [replace(t, key=before[t.key].key if t.key in before else (t.key, tau)) for t in rows]
+
+
 def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
     """One row per group that has any; one that lost its last row vanishes (Patroumpas and Sellis 4.2)."""
     found: list[Tup] = []
@@ -205,6 +230,5 @@ def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
         values = {**key, **grouping.aggregates(d, node.aggregates, members)}
         newest = members[-1]
         identity = ("group", value_of(key), frozenset(t.key for t in members))
-        parts = frozenset(p for t in members for p in t.parts)
-        found.append(Tup(values, newest.ts, identity, newest.order, parts=parts))
+        found.append(Tup(values, newest.ts, identity, newest.order))
     return found

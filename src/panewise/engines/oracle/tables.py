@@ -74,7 +74,7 @@ def join_as_of_birth(d: Definition, node: TableJoin, rows: Sequence[Tup]) -> lis
     found: list[Tup] = []
     for row in rows:
         met = operators.pairs(d, [row], contents(d, node.table, row.ts, before=True), node.predicate)
-        found.extend(Tup(t.values, row.ts, t.key, row.order, row.expiry, row.parts, row.late_by, row.origin)
+        found.extend(Tup(t.values, row.ts, t.key, row.order, row.expiry, row.late_by, row.origin)
                      for t in met)
     return found
 

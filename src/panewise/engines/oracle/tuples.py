@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -30,8 +30,6 @@ class Tup:
     order: tuple[int, ...]
     """Arrival: the position of the newest row it comes from in the timeline, then of the others."""
     expiry: int | None = NEVER
-    parts: frozenset[tuple[int, Hashable]] = field(default_factory=frozenset)
-    """The rows of external windows it comes from (window, key): an internal window's results need only these."""
     late_by: int | None = None
     """The bound that was in force when it arrived, if it is late."""
     origin: Mapping[str, Any] | None = None
@@ -51,8 +49,7 @@ def joined(left: Tup, right: Tup) -> Tup:
     """Both rows as one: born with the younger, dead with the first to die (rule U6)."""
     ends = [e for e in (left.expiry, right.expiry) if e is not NEVER]
     return Tup({**left.values, **right.values}, max(left.ts, right.ts), (left.key, right.key),
-               tuple(sorted(left.order + right.order, reverse=True)), min(ends) if ends else NEVER,
-               left.parts | right.parts)
+               tuple(sorted(left.order + right.order, reverse=True)), min(ends) if ends else NEVER)
 
 
 def ordinal(value: Any, column: str, kind: OrdinalKind | None = None) -> int:

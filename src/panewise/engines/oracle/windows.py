@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.oracle import grouping
 from panewise.engines.oracle.closing import Progress
-from panewise.engines.oracle.late import EVERYTHING
+from panewise.engines.oracle.late import EVERYTHING, TIME
 from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, sortable, value_of
 from panewise.plan.nodes import WindowAggregate
 from panewise.windows.base import Rows, WindowSpec
@@ -23,27 +23,33 @@ if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
 
 
-def results(d: Definition, node: WindowAggregate) -> list[Tup]:
+def results(d: Definition, node: WindowAggregate, *, inside: bool = False) -> list[Tup]:
     """All results in the order in which their windows close, of those that close together by id, then by group.
 
     ``order`` holds the place that closed the window, then the rank by id and group, which no disorder changes.
+
+    ``inside`` a relation every result needs an instant: the last one of its window, or of all rows of a window of
+    positions. So that no result is dated before what was promised, late rows have no position there, and windows that
+    nothing but the end of the input closes come after all instants.
     """
     found: list[tuple[int, Tup]] = []
+    by_position = inside and node.window.attribute in ROW_NUM_NAMES
     # each partition has windows of its own (Li 5.1.3); for windows on values it makes no difference (P10)
-    for part in partitions(counted_rows(d, node), node.window.partition):
+    for part in partitions(_on_time(d, node) if by_position else counted_rows(d, node), node.window.partition):
         progress = Progress(d, node, part)
         rows = as_rows(node, part)
         spec, defining = _defined_by(node.window.spec, part)
         numbers = {t.key: at for t, at in zip(part, spec.coordinate(rows).tolist(), strict=True)}
         for wid in spec.windows(as_rows(node, defining)).tolist():
-            inside = spec.members(wid, rows)
-            members = [t for t, member in zip(part, inside, strict=True) if member and counts(d, node, t, wid)]
+            within = spec.members(wid, rows)
+            members = [t for t, member in zip(part, within, strict=True) if member and counts(d, node, t, wid)]
             for key, group in grouping.groups(d, node.keys, members):
                 values = {**key, node.window_column: _name(node, wid, rows),
                           **grouping.aggregates(d, node.aggregates, group, numbers)}
                 place = progress.closed_at(wid, key, rows)
                 identity = ("window", wid, value_of(key), part[0].key)
-                found.append((wid, Tup(values, _instant(node, wid, rows, group), identity, (place,))))
+                if not inside or _is_seen(d, node, wid, rows, place):
+                    found.append((wid, Tup(values, _instant(node, wid, rows, members), identity, (place,))))
     found.sort(key=lambda result: (result[0], [sortable(v) for v in result[1].values.values()]))
     return sorted((replace(t, order=(*t.order, rank)) for rank, (_, t) in enumerate(found)), key=lambda t: t.order)
 
@@ -77,6 +83,20 @@ def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
         if not missed or (d.policy == "generous" and _slack(clause.spec)):
             kept.append(row)
     return kept
+
+
+def _on_time(d: Definition, node: WindowAggregate) -> list[Tup]:
+    """The rows that a window of positions numbers inside a relation, in the order they came."""
+    rows = d.admitted(node.input, TIME)
+    passing = d.expressions.holds(node.window.predicate, [t.values for t in rows])
+    return [t for t, keep in zip(rows, passing, strict=True) if keep]
+
+
+def _is_seen(d: Definition, node: WindowAggregate, wid: int, rows: Rows, place: int) -> bool:
+    """Whether a window is complete at some instant, and not only when the input has ended."""
+    if node.window.attribute in ROW_NUM_NAMES:
+        return place < d.end
+    return node.window.spec.extent(wid, rows).end is not None
 
 
 def counts(d: Definition, node: WindowAggregate, row: Tup, wid: int) -> bool:
@@ -125,11 +145,11 @@ def _name(node: WindowAggregate, wid: int, rows: Rows) -> Any:
             "end": None if extent.end is None else clause.ordinal.present(extent.end)}
 
 
-def _instant(node: WindowAggregate, wid: int, rows: Rows, group: Sequence[Tup]) -> int:
+def _instant(node: WindowAggregate, wid: int, rows: Rows, members: Sequence[Tup]) -> int:
     """The instant of a result: the last one of the window, or of its rows where the window is one of positions."""
     end = node.window.spec.extent(wid, rows).end
     if node.window.attribute in ROW_NUM_NAMES or end is None:
-        return max(t.ts for t in group)
+        return max(t.ts for t in members)
     return end - 1
 
 

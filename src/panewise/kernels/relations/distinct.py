@@ -106,11 +106,12 @@ class DistinctByEnd(RelationOperator):
 
 
 class DistinctByCount(RelationOperator):
-    """Counters: a value is there while any copy is."""
+    """Counters: a value is there while any copy is. With ``by`` these columns alone say which rows are copies."""
 
-    def __init__(self, schema: pa.Schema, uids: Uids, queue: ExpiryQueue) -> None:
+    def __init__(self, schema: pa.Schema, uids: Uids, queue: ExpiryQueue, by: Sequence[str] | None = None) -> None:
         self.schema, self._uids = schema, uids
-        self._codes = LiveCodes(schema)
+        self._by = schema.names if by is None else list(by)
+        self._codes = LiveCodes(pa.schema([schema.field(name) for name in self._by]))
         self._rows = AliveRows(CODE, queue)
         self._counts, self._shown = Growing(), Growing()  # copies, and the number of the row that is shown, by code
 
@@ -118,7 +119,7 @@ class DistinctByCount(RelationOperator):
         """Copies that come and go, and what they turn on and off."""
         (delta,) = inputs
         lives = delta.lives
-        codes = self._codes.codes(lives.table, len(lives))
+        codes = self._codes.codes(lives.table.select(self._by), len(lives))
         self._counts.extend_to(len(self._codes), 0)
         self._shown.extend_to(len(self._codes), -1)
         left = self._rows.leave(delta, upto)

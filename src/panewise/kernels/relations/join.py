@@ -27,7 +27,8 @@ class WindowJoin(RelationOperator):
 
     def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, uids: Uids, *, left_in_order: bool = False,
                  right_in_order: bool = False, catalogued: bool = False, narrow: bool = False) -> None:
-        # a narrow join is asked only which rows meet: of equal names the left one counts
+        # a narrow join is asked only which rows meet: of equal names the left one counts, and the left row's age
+        self._narrow = narrow
         self.schema = pa.schema([*left, *(f for f in right if not narrow or f.name not in left.names)])
         self._uids = uids
         self._pairing = Pairing(left, right, match, left_in_order=left_in_order, right_in_order=right_in_order)
@@ -61,7 +62,8 @@ class WindowJoin(RelationOperator):
         if not len(pairs):
             return Lives.none(self.schema)
         return Lives(self._pairing.table(pairs).cast(self.schema), self._uids.draw(len(pairs)), pairs.born,
-                     pairs.expires, self._pairing.age(pairs))
+                     pairs.expires,
+                     self._pairing.left.arena.ages_at(pairs.left) if self._narrow else self._pairing.age(pairs))
 
     def snapshot(self) -> Saved:
         """Both sides, and the pairs over strict inputs."""

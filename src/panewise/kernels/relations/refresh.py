@@ -20,8 +20,10 @@ from panewise.windows.refreshing import next_move
 class RefreshClock:
     """Notes what windows show, and says which refreshes are due."""
 
-    def __init__(self, specs: Sequence[WindowSpec] = ()) -> None:
+    def __init__(self, specs: Sequence[WindowSpec] = (), beside: RefreshClock | None = None) -> None:
         self._specs = list(specs)
+        self._beside = beside  # another that is told the same
+        self._there: list[int] = []
         self._next: list[int | None] = [None] * len(self._specs)
         self._last: int | None = None
 
@@ -29,12 +31,16 @@ class RefreshClock:
         """One more window; its number."""
         self._specs.append(spec)
         self._next.append(None)
+        if self._beside is not None:
+            self._there.append(self._beside.window(spec))
         return len(self._specs) - 1
 
     def note(self, window: int, enter: Ordinals, expires: Ordinals) -> None:
         """Rows that a window shows from now on."""
         if not len(enter):
             return
+        if self._beside is not None:
+            self._beside.note(self._there[window], enter, expires)
         if self._next[window] is None:
             self._next[window] = int(enter.min())
         ends = expires[expires != FOREVER]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.changes import Changes, NetChanges
-from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Uids, gather, stacked
+from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Uids, gather, stacked, ticks_of
 from panewise.kernels.relations.live_codes import LiveCodes, renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.refresh import RefreshClock
@@ -25,7 +25,10 @@ from panewise.windows.refreshing import refreshes_at_or_after
 
 
 class Produced(RelationOperator):
-    """Every row a relation ever held, once, dated by the instant at which it first appeared (INTERNAL, Golab 3.3.2)."""
+    """Every row a relation ever held, once, dated by the instant at which it first appeared (INTERNAL, Golab 3.3.2).
+
+    With ``ticking`` something changes when there is another row, else whenever anything below does.
+    """
 
     def __init__(self, schema: pa.Schema, uids: Uids, *, ticking: bool = False) -> None:
         self.schema, self._uids, self._ticking = schema, uids, ticking
@@ -34,7 +37,7 @@ class Produced(RelationOperator):
         """What was born; what ends does not matter."""
         lives = inputs[0].lives
         out = dated(lives.table, lives.born, lives.age, self._uids)
-        return Delta(out, ticks=np.unique(out.born) if self._ticking else None)
+        return Delta(out, ticks=np.unique(out.born) if self._ticking else inputs[0].ticks)
 
 
 class ChangesAsStream(RelationOperator):
@@ -92,7 +95,7 @@ class SnapshotStream(RelationOperator):
         ticks = self._clock.due(upto) if self._clock is not None else delta.ticks
         assert ticks is not None, "nobody asked the windows when they change"
         out = self.snapshots(delta, ticks, upto)
-        return Delta(out, ticks=ticks if self._ticking else None)
+        return Delta(out, ticks=ticks_of(ticks, delta.ticks) if self._ticking else None)
 
     def snapshots(self, delta: Delta, ticks: Ordinals, upto: int) -> Lives:
         """The relation at these instants."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.kernels.relations.announced import AnnouncedEnds
 from panewise.kernels.relations.as_of import AsOfJoin
 from panewise.kernels.relations.count_window import CountedWindow
@@ -27,10 +28,9 @@ from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
 from panewise.kernels.relations.searched_distinct import DistinctBySearch
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
-from panewise.kernels.relations.staying import StayOn
 from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.time_window import TimeWindow
-from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
+from panewise.kernels.relations.to_stream import ChangesAsStream, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
 from panewise.planner.forms import (
@@ -47,13 +47,15 @@ from panewise.planner.forms import (
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.read_columns import columns_read
-from panewise.planner.refreshing import common_slide, eager, externalised, windows_move_in_steps
+from panewise.planner.refreshing import common_slide, eager, windows_move_in_steps
+from panewise.queries.relations import kept
 from panewise.queries.relations.aggregates import grouped_by
-from panewise.queries.relations.mixed import MIXABLE, staying
+from panewise.queries.relations.counted import CountedAggregate
 from panewise.queries.relations.ports import Ports
 from panewise.queries.relations.predicates import compared_columns, match_of
 from panewise.queries.relations.styles import Style, queue_for
 from panewise.queries.relations.tree import Stage
+from panewise.queries.relations.watches import Watch
 from panewise.windows.base import Clock
 
 TIME = "<time>"
@@ -62,29 +64,13 @@ Guard = str | None
 """The column whose bounds decide what is late, in a node's own names; None: nothing is."""
 
 
-@dataclass(frozen=True)
-class Watch:
-    """What somebody above wants to know of the windows below."""
-
-    ticking: bool = False
-    """Every instant at which anything can change."""
-    clock: RefreshClock | None = None
-    """When windows refresh."""
-    every: bool = False
-    """Every change of a group, also to an equal value."""
-    ordered: bool = False
-    """Rows of one instant are counted one by one, so their ages must be exact."""
-    by_time: bool = False
-    """Rows of a stream that is never late still wait for a table."""
-
-
 class Compiler:
     """Makes the stages of one plan; every occurrence of a node gets stages of its own."""
 
     def __init__(self, ports: Ports, style: Style, physical: Physical = BY_RULE) -> None:
         self.ports, self.style, self.physical = ports, style, physical
         self.uids = Uids()
-        self._watch = Watch()
+        self.watch = Watch()
         self._read: dict[str, frozenset[str]] = {}
 
     def root(self, plan: n.Node, form: Form) -> Stage:
@@ -95,12 +81,13 @@ class Compiler:
         return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
 
     @contextmanager
-    def _watching(self, watch: Watch) -> Iterator[None]:
-        before, self._watch = self._watch, watch
+    def watching(self, watch: Watch) -> Iterator[None]:
+        """While somebody wants to know something else."""
+        before, self.watch = self.watch, watch
         try:
             yield
         finally:
-            self._watch = before
+            self.watch = before
 
     # -- relations
 
@@ -109,10 +96,9 @@ class Compiler:
         if is_append_only(node):
             return self.stream(node, TIME)
         if is_internal(node):
-            return self._produced(node)
-        if is_mixed(node) and isinstance(node, MIXABLE):
-            below = staying(self, node)
-            return self.stage(node, StayOn(below.schema), below)
+            return kept.produced(self, node)
+        if is_mixed(node):
+            return kept.staying(self, node)
         match node:
             case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
                 return self.relation(node.input)
@@ -121,15 +107,15 @@ class Compiler:
             case n.RelationToStream():
                 return self._to_stream(node)
             case n.Lifetime():
-                return self._lifetime(node, self.relation(node.input))
+                return self.lifetime(node, self.relation(node.input))
             case n.Filter():
-                return self._filter(node, self.relation(node.input))
+                return self.filter(node, self.relation(node.input))
             case n.Project():
                 return self._project(node, self.relation(node.input))
             case n.Qualify():
                 return self._qualify(node, self.relation(node.input))
             case n.Union():
-                return self._union(node, [self.relation(part) for part in node.parts])
+                return self.union(node, [self.relation(part) for part in node.parts])
             case n.Window():
                 return self._window(node)
             case n.Join() if self.style is Style.UPA and (found := self.physical.joined_at_once(node)) is not None:
@@ -137,7 +123,7 @@ class Compiler:
             case n.Join():
                 return self.join(node, self.relation(node.left), self.relation(node.right))
             case n.SemiJoin() | n.AntiJoin():
-                return self._existence(node, self.relation(node.left), self.relation(node.right))
+                return self.existence(node, self.relation(node.left), self.relation(node.right))
             case n.BagDifference():
                 return self._difference(node, self.relation(node.left), self.relation(node.right))
             case n.GroupAggregate():
@@ -150,7 +136,8 @@ class Compiler:
                 return self._relayed(node)
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
 
-    def _filter(self, node: n.Filter, below: Stage) -> Stage:
+    def filter(self, node: n.Filter, below: Stage) -> Stage:
+        """Some rows."""
         return self.stage(node, FilterRows(below.schema, node.predicate), below)
 
     def _project(self, node: n.Project, below: Stage) -> Stage:
@@ -161,26 +148,27 @@ class Compiler:
         names = [f"{node.alias}.{name}" for name in below.schema.names]
         return self.stage(node, RenameRows(below.schema, names), below)
 
-    def _union(self, node: n.Union, parts: list[Stage]) -> Stage:
+    def union(self, node: n.Union, parts: list[Stage]) -> Stage:
+        """Rows of all parts."""
         return self.stage(node, UnionRows([part.schema for part in parts]), *parts)
 
     def _window(self, node: n.Window) -> Stage:
         clause = node.clause
         if clause.spec.clock is not Clock.TIME:
-            with self._watching(Watch(ordered=True)):
+            with self.watching(Watch(ordered=True)):
                 below = self.stream(node.input, TIME)
             return self.stage(node, self._windowed(clause, below), below)
-        with self._watching(Watch()):
+        with self.watching(Watch()):
             below = self.stream(node.input, clause.attribute)
         return self.stage(node, self._windowed(clause, below), below)
 
     def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
         if clause.spec.clock is not Clock.TIME:
             return CountedWindow(below.schema, clause.spec, self.uids, partition=clause.partition,
-                                 predicate=clause.predicate, ticking=self._watch.ticking,
+                                 predicate=clause.predicate, ticking=self.watch.ticking,
                                  position=n.POSITION_COLUMN if clause.numbered else None)
         return TimeWindow(below.schema, clause.spec, clause.attribute, self.uids, predicate=clause.predicate,
-                          negative=self.style is Style.NEGATIVE, ticking=self._watch.ticking, clock=self._watch.clock)
+                          negative=self.style is Style.NEGATIVE, ticking=self.watch.ticking, clock=self.watch.clock)
 
     def join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
         """Pairs of two relations."""
@@ -210,7 +198,8 @@ class Compiler:
         by_end = DistinctBySearch if searched else DistinctByNewest if replaced else DistinctByEnd
         return self.stage(node, by_end(below.schema, self.uids), below)
 
-    def _existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
+    def existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
+        """Rows with a match, or without."""
         match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
         if match.residual is not None:
             pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
@@ -224,10 +213,11 @@ class Compiler:
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
         grouped = grouped_by(node, below.schema)
-        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self._watch.every)
+        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self.watch.every)
         return self.stage(node, operator, below)
 
-    def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
+    def lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
+        """What happens before the end."""
         sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
         return self.stage(node, StopAfter(below.schema, node.amount, sources), below)
 
@@ -243,7 +233,7 @@ class Compiler:
     def _table_join(self, node: n.TableJoin, rows: Stage) -> Stage:
         """Rows with the table as it is, or as it was before each row's own instant."""
         retroactive = is_retroactive(node)
-        with self._watching(Watch(ticking=self._watch.ticking and retroactive)):
+        with self.watching(Watch(ticking=self.watch.ticking and retroactive)):
             table = self._table(node.table, [] if retroactive else compared_columns(node))
         match = match_of(node.predicate, rows.schema, table.schema)
         if not retroactive:
@@ -255,7 +245,7 @@ class Compiler:
     def _table(self, node: n.Node, fresh: list[str]) -> Stage:
         match node:
             case n.Filter():
-                return self._filter(node, self._table(node.input, fresh))
+                return self.filter(node, self._table(node.input, fresh))
             case n.Project():
                 return self._project(node, self._table(node.input, fresh))
             case n.Qualify():
@@ -263,7 +253,7 @@ class Compiler:
             case n.Table() | n.Source():
                 schema = pa.schema(list(node.schema.columns.items()))
                 rows = TableRows(node.name, schema, self.uids, time=node.schema.time, fresh=fresh,
-                                 ticking=self._watch.ticking)
+                                 ticking=self.watch.ticking)
                 self.ports.of(node, node.schema.time).leaves.append(rows)
                 return self.stage(node, rows)
         raise UnsupportedError(f"{type(node).__name__} in place of a table is not yet run by the embedded engine; "
@@ -271,26 +261,8 @@ class Compiler:
 
     # -- relations as streams
 
-    def _produced(self, node: n.Node) -> Stage:
-        """Every result once; where windows move in steps, an aggregate produces a value at every step."""
-        inside = externalised(node)
-        ticking = self._watch.ticking
-        if any(isinstance(below, n.GroupAggregate) for below in node.walk()):
-            clock = RefreshClock()
-            if windows_move_in_steps(inside):
-                with self._watching(Watch(clock=clock, every=True)):
-                    below = self.relation(inside)
-                queue = queue_for(below.label, self.style)
-                return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-            with self._watching(Watch(every=True)):
-                below = self.relation(inside)
-        else:
-            with self._watching(Watch()):
-                below = self.relation(inside)
-        return self.stage(node, Produced(below.schema, self.uids, ticking=ticking), below)
-
     def _output_window(self, node: n.RelationToStream) -> Stage:
-        made = self._produced(node.input)
+        made = kept.produced(self, node.input, as_stream=True)
         if node.output_window is None:
             return made
         clause = replace(node.output_window, attribute="", partition=())  # by the instant at which a row is produced
@@ -298,11 +270,11 @@ class Compiler:
 
     def _to_stream(self, node: n.RelationToStream) -> Stage:
         """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
-        kinds, ticking, every = n.RelationToStreamKind, self._watch.ticking, self._watch.ordered
+        kinds, ticking, every = n.RelationToStreamKind, self.watch.ticking, self.watch.ordered
         if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
             spec = common_slide(node.input)
             shown = RefreshClock()
-            with self._watching(Watch(every=every, clock=shown)):
+            with self.watching(Watch(every=every, clock=shown)):
                 below = self.relation(eager(node.input))
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
             operator: RelationOperator
@@ -313,11 +285,11 @@ class Compiler:
             return self.stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if windows_move_in_steps(node.input) else None
-            with self._watching(Watch(clock=clock, ticking=clock is None, every=every)):
+            with self.watching(Watch(clock=clock, ticking=clock is None, every=every)):
                 below = self.relation(node.input)
             queue = queue_for(below.label, self.style)
             return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-        with self._watching(Watch(every=every)):
+        with self.watching(Watch(every=every)):
             below = self.relation(node.input)
         sign = 1 if node.kind is kinds.ISTREAM else -1
         operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
@@ -332,24 +304,24 @@ class Compiler:
             case n.Source():
                 return self._source(node, guard)
             case n.Filter():
-                return self._filter(node, self.stream(node.input, guard))
+                return self.filter(node, self.stream(node.input, guard))
             case n.Project():
                 below = next((i.scalar.column_name for i in node.items if i.name == guard), TIME)
                 return self._project(node, self.stream(node.input, guard and below))
             case n.Qualify():
                 return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
             case n.Union():
-                return self._union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
+                return self.union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
             case n.WindowAggregate():
-                return self._window_aggregate(node)
+                return self._window_aggregate(node, guard)
             case n.Lifetime():
-                return self._lifetime(node, self.stream(node.input, guard))
+                return self.lifetime(node, self.stream(node.input, guard))
             case n.TableJoin() if is_append_only(node):
-                with self._watching(replace(self._watch, by_time=True)):
+                with self.watching(replace(self.watch, by_time=True)):
                     return self._table_join(node, self.stream(node.input, guard))
             case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
                 return self._to_stream(node)
-        return self._produced(node)
+        return kept.produced(self, node)
 
     @staticmethod
     def _guard_of_part(node: n.Union, part: n.Node, guard: Guard) -> Guard:
@@ -359,12 +331,17 @@ class Compiler:
 
     def _source(self, node: n.Source, guard: Guard) -> Stage:
         time = node.schema.time
-        by_arrival = guard is None and not self._watch.by_time
+        by_arrival = guard is None and not self.watch.by_time
         return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
 
-    def _window_aggregate(self, node: n.WindowAggregate) -> Stage:
+    def _window_aggregate(self, node: n.WindowAggregate, guard: Guard) -> Stage:
+        if guard is not None and node.window.attribute in ROW_NUM_NAMES:
+            counted = CountedAggregate(node, self.uids, ticking=self.watch.ticking)
+            for source in {below.name: below for below in node.walk() if isinstance(below, n.Source)}.values():
+                self.ports.of(source, source.schema.time).leaves.append(counted.from_stream(source.name))
+            return self.stage(node, counted)
         inner = self.ports.aggregate(node)
-        leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
+        leaf = SourceRows(inner.schema, self.uids, ticking=self.watch.ticking)
         inner.leaves.append(leaf)
         return self.stage(node, leaf)
 
@@ -375,7 +352,7 @@ class Compiler:
         columns = node.schema.columns
         read = [name for name in columns if name in self._read.get(node.name, columns)] or list(columns)[:1]
         operator = SourceRows(pa.schema([(name, columns[name]) for name in read]), self.uids, by_arrival=by_arrival,
-                              ticking=self._watch.ticking)
+                              ticking=self.watch.ticking)
         port.leaves.append(operator)
         return self.stage(node, operator)
 

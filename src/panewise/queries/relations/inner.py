@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.ordinals import Ordinals, to_ordinals
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import WID_COLUMN, WINDOW_COLUMN, WindowAggregate
 from panewise.progress.late import LatePolicy
@@ -74,6 +75,8 @@ class InnerAggregate:
         if WINDOW_COLUMN in results.column_names and self.node.window.has_time_range:
             ends = pc.struct_field(results.column(WINDOW_COLUMN).combine_chunks(), "end")
             return np.asarray(to_ordinals(ends, WINDOW_COLUMN)) - 1
+        if self.node.window.attribute in ROW_NUM_NAMES:  # read as a stream, which needs no instants
+            return np.zeros(results.num_rows, np.int64)
         wids = results.column(WID_COLUMN).to_numpy()
         distinct, inverse = np.unique(wids, return_inverse=True)
         ends = [self.node.window.spec.extent(int(wid)).end for wid in distinct]

@@ -22,6 +22,7 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
 from panewise.queries.inputs import RowsIn, StreamInput
+from panewise.queries.relations.counted import Feed
 from panewise.queries.relations.inner import InnerAggregate
 
 BEFORE_EVERYTHING = -(2**62)
@@ -39,7 +40,7 @@ class Port:
     source: StreamInput
     by_place: bool = False
     """Rows are dated by their place among all that arrived."""
-    leaves: list[SourceRows] = field(default_factory=list)
+    leaves: list[SourceRows | Feed] = field(default_factory=list)
 
     @property
     def key(self) -> str:
