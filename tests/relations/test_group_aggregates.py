@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from unittest.mock import patch
+
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
+from panewise.kernels.relations.stores import blocks
 from panewise.plan.nodes import (
     AggregateCall,
     AntiJoin,
@@ -16,10 +19,16 @@ from panewise.plan.nodes import (
     NamedScalar,
     Node,
     Qualify,
+    RelationToStream,
+    RelationToStreamKind,
+    SemiJoin,
+    Union,
     Window,
 )
-from panewise.progress.timeline import Timeline
-from relations.plans import PLACES, columns, source, timelines, windows
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.windows.landmark import BandWindow, LandmarkWindow
+from panewise.windows.sliding import SlidingWindow
+from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, window, windows
 from relations.running import assert_like_the_oracle
 
 
@@ -32,6 +41,7 @@ CALLS = st.lists(st.sampled_from([
     call("m", "avg", "v"), call("low", "min", "v"), call("high", "max", "v / 3.0"), call("word", "max", "k"),
     call("mid", "median", "v"), call("kinds", "count", "v", distinct=True), call("sd", "stddev", "v"),
     call("one", "first", "v"), call("newest", "last", "v"), call("total", "sum", "v", distinct=True),
+    call("by", "max_by", "k", "v"), call("known", "first", "k", parameters=(True,)), call("often", "mode", "v"),
 ]), min_size=1, max_size=3, unique_by=lambda c: c.name)
 KEYS = st.sampled_from([(), (NamedScalar.column("k"),), (NamedScalar("odd", Scalar.parse("v % 2")),
                                                          NamedScalar.column("k"))])
@@ -71,3 +81,64 @@ def test_aggregates_over_other_operators_and_below_them(left: Window, right: Win
         GroupAggregate(Distinct(columns(counted, "n")), (), (call("s", "sum", "n"), call("low", "min", "n"))),
     ][shape]
     assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+STYLES = st.sampled_from(["upa", "negative"])
+LOW_BLOCKS = st.sampled_from([2, 3, 16])
+"""Blocks so small that few rows make a tree of several levels."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(windows("s"), CALLS, KEYS, timelines(("s",), rows=40, times=24), PLACES, PLACES, LOW_BLOCKS, STYLES)
+@example(window(source(), SlidingWindow.scoped(5, 1, lag=1)), [call("n", "count"), call("f", "sum", "v / 7.0")], (),
+         [Arrival("s", {"ts": ts, "k": "a", "v": 1}) for ts in (0, 0, 1, 9)], frozenset({3}), frozenset(), 16, "upa")
+@example(window(source(), LandmarkWindow(1)), [call("one", "first", "v")], (), [], frozenset(), frozenset(), 2, "upa")
+def test_blocks_of_rows_that_leave(of: Window, calls: list[AggregateCall], keys: tuple[NamedScalar, ...],
+                                   timeline: Timeline, cuts: frozenset[int], saves: frozenset[int], size: int,
+                                   style: str) -> None:
+    with patch.object(blocks, "SIZE", size):
+        assert_like_the_oracle(GroupAggregate(of, keys, tuple(calls)), timeline, cuts, saves, style=style)
+
+
+@settings(max_examples=40, deadline=None)
+@given(windows("s"), windows("t"), CALLS, KEYS, st.integers(0, 3), timelines(("s", "t"), rows=36, times=20), PLACES,
+       PLACES, LOW_BLOCKS, STYLES)
+def test_blocks_of_rows_that_leave_in_any_order(one: Window, two: Window, calls: list[AggregateCall],
+                                                keys: tuple[NamedScalar, ...], shape: int, timeline: Timeline,
+                                                cuts: frozenset[int], saves: frozenset[int], size: int,
+                                                style: str) -> None:
+    a, b = columns(one, "k", "v"), columns(two, "k", "v")
+    below: Node = [Union((a, b)), SemiJoin(a, Qualify(b, "r"), Scalar.parse("v = `r.v`")),
+                   AntiJoin(a, Qualify(b, "r"), Scalar.parse("v = `r.v`")), Distinct(Union((a, b)))][shape]
+    if isinstance(below, Union | Distinct):  # rows of two streams at one instant have no first and no last
+        calls = [c for c in calls if c.function not in {"first", "last"}] or [call("low", "min", "v")]
+    with patch.object(blocks, "SIZE", size):
+        assert_like_the_oracle(GroupAggregate(below, keys, tuple(calls)), timeline, cuts, saves, style=style)
+
+
+GROWING = st.one_of(st.builds(LandmarkWindow, st.integers(1, 4)),
+                    st.builds(BandWindow, st.none() | st.integers(0, 6), st.none() | st.integers(6, 12)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(windows("s", GROWING), windows("t", GROWING), CALLS, KEYS, st.integers(0, 5), timelines(("s", "t"), rows=26),
+       PLACES, PLACES, st.sampled_from(["upa", "negative", "direct"]))
+def test_aggregates_over_rows_that_never_leave(one: Window, two: Window, calls: list[AggregateCall],
+                                               keys: tuple[NamedScalar, ...], shape: int, timeline: Timeline,
+                                               cuts: frozenset[int], saves: frozenset[int], style: str) -> None:
+    a, b = columns(one, "k", "v"), columns(two, "k", "v")
+    below: Node = [one, a, SemiJoin(a, Qualify(b, "r"), Scalar.parse("v = `r.v`")), Distinct(a),
+                   RelationToStream(SemiJoin(a, Qualify(b, "r"), Scalar.parse("v = `r.v`")),
+                                    RelationToStreamKind.ISTREAM),
+                   columns(source(), "k", "v")][shape]
+    assert_like_the_oracle(GroupAggregate(below, keys, tuple(calls)), timeline, cuts, saves, style=style)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from([TIME_WINDOWS, GROWING]).flatmap(lambda kinds: windows("s", kinds)), CALLS, KEYS,
+       st.sampled_from([kind for kind in RelationToStreamKind if kind is not RelationToStreamKind.WSTREAM]),
+       timelines(("s",), rows=24), PLACES, PLACES)
+def test_aggregates_as_streams(of: Window, calls: list[AggregateCall], keys: tuple[NamedScalar, ...],
+                               kind: RelationToStreamKind, timeline: Timeline, cuts: frozenset[int],
+                               saves: frozenset[int]) -> None:
+    assert_like_the_oracle(RelationToStream(GroupAggregate(of, keys, tuple(calls)), kind), timeline, cuts, saves)

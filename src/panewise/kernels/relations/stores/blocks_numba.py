@@ -1,0 +1,37 @@
+"""Items into blocks of their group: loops compiled by numba on first use and cached on disk."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+compiled = numba.njit(cache=True, nogil=True)
+
+
+@compiled
+def fill(codes: Ints, first: int, size: int, blocks: int, last: Ints, block_of: Ints, nexts: Ints, heads: Ints,
+         filled: Ints, group: Ints) -> int:
+    """Put items, numbered from ``first`` on, into the last block of their group, or a new one where that is full.
+
+    A code below zero belongs to nobody. Returns how many blocks there are now.
+    """
+    for i in range(len(codes)):
+        code = codes[i]
+        item = first + i
+        if code < 0:
+            block_of[item], nexts[item] = -1, -1
+            continue
+        block = last[code]
+        if block < 0 or filled[block] == size:
+            block = blocks
+            blocks += 1
+            last[code] = block
+            heads[block], filled[block], group[block] = -1, 0, code
+        block_of[item] = block
+        nexts[item] = heads[block]
+        heads[block] = item
+        filled[block] += 1
+    return blocks
