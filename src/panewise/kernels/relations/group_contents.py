@@ -210,9 +210,9 @@ class KeptRows(GroupContents):
 
     def keep(self, lives: Lives, upto: int, groups: int, after: Callable[[], After]) -> None:
         """The rows; their blocks are put right when the next step asks."""
-        self.rows.enter(lives, upto)
+        slots = self.rows.enter(lives, upto)
         if self.blocks is not None and len(lives):
-            self.blocks.entered(lives.table.column(0).to_numpy(), groups)
+            self.blocks.entered(slots, lives.table.column(0).to_numpy(), groups)
         if self.rows.forget() is not None:
             self._again(groups)
 
@@ -221,8 +221,8 @@ class KeptRows(GroupContents):
         if self.blocks is None:
             return
         self.blocks.clear()
-        codes = self.rows.arena.payload.table().column(0).to_numpy()
-        self.blocks.entered(np.where(self.rows.there == 1, codes, -1), groups)
+        slots = self.rows.alive()
+        self.blocks.entered(slots, self.rows.arena.payload.table().column(0).to_numpy()[slots], groups)
 
     def renumber(self, moved: Ordinals, used: Ordinals) -> None:
         """The rows say their group."""

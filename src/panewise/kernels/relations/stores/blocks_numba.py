@@ -12,18 +12,12 @@ compiled = numba.njit(cache=True, nogil=True)
 
 
 @compiled
-def fill(codes: Ints, first: int, size: int, blocks: int, last: Ints, block_of: Ints, nexts: Ints, heads: Ints,
+def fill(codes: Ints, items: Ints, size: int, blocks: int, last: Ints, block_of: Ints, nexts: Ints, heads: Ints,
          filled: Ints, group: Ints) -> int:
-    """Put items, numbered from ``first`` on, into the last block of their group, or a new one where that is full.
-
-    A code below zero belongs to nobody. Returns how many blocks there are now.
-    """
+    """Put items into the last block of their group, or a new one where that is full; how many blocks there are now."""
     for i in range(len(codes)):
         code = codes[i]
-        item = first + i
-        if code < 0:
-            block_of[item], nexts[item] = -1, -1
-            continue
+        item = items[i]
         block = last[code]
         if block < 0 or filled[block] == size:
             block = blocks
@@ -35,3 +29,11 @@ def fill(codes: Ints, first: int, size: int, blocks: int, last: Ints, block_of: 
         heads[block] = item
         filled[block] += 1
     return blocks
+
+
+@compiled
+def chain(codes: Ints, items: Ints, heads: Ints, nexts: Ints) -> None:
+    """Put items before the others of their group."""
+    for i in range(len(items)):
+        nexts[items[i]] = heads[codes[i]]
+        heads[codes[i]] = items[i]
