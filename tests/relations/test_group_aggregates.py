@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.stores import blocks
 from panewise.plan.nodes import (
@@ -24,8 +26,10 @@ from panewise.plan.nodes import (
     SemiJoin,
     Union,
     Window,
+    WindowClause,
 )
 from panewise.progress.timeline import Arrival, Timeline
+from panewise.windows.count import CountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
 from panewise.windows.sliding import SlidingWindow
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, window, windows
@@ -142,3 +146,25 @@ def test_aggregates_as_streams(of: Window, calls: list[AggregateCall], keys: tup
                                kind: RelationToStreamKind, timeline: Timeline, cuts: frozenset[int],
                                saves: frozenset[int]) -> None:
     assert_like_the_oracle(RelationToStream(GroupAggregate(of, keys, tuple(calls)), kind), timeline, cuts, saves)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from([TIME_WINDOWS, GROWING]).flatmap(lambda kinds: windows("s", kinds)), CALLS, KEYS,
+       st.integers(1, 4), timelines(("s",), rows=24), PLACES, PLACES, LOW_BLOCKS)
+def test_the_newest_values_of_aggregates(of: Window, calls: list[AggregateCall], keys: tuple[NamedScalar, ...],
+                                         newest: int, timeline: Timeline, cuts: frozenset[int],
+                                         saves: frozenset[int], size: int) -> None:
+    """Every change counts, also to an equal value, and values of one instant are as old as the youngest row in each."""
+    values = RelationToStream(GroupAggregate(of, keys, tuple(calls)), RelationToStreamKind.ISTREAM)
+    plan = Window(values, WindowClause(CountWindow(newest), "row-num", OrdinalKind.ROWS))
+    with patch.object(blocks, "SIZE", size):
+        assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from([TIME_WINDOWS, GROWING]).flatmap(lambda kinds: windows("s", kinds)), CALLS, KEYS,
+       timelines(("s",), rows=24), PLACES, PLACES)
+def test_aggregates_of_internal_windows(of: Window, calls: list[AggregateCall], keys: tuple[NamedScalar, ...],
+                                        timeline: Timeline, cuts: frozenset[int], saves: frozenset[int]) -> None:
+    internal = replace(of, clause=replace(of.clause, internal=True))
+    assert_like_the_oracle(GroupAggregate(internal, keys, tuple(calls)), timeline, cuts, saves)

@@ -11,8 +11,8 @@ from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import Mask, integers
 from panewise.kernels.relations.stores.arena import Growing, Payload
 
-SPARE_STATES = 1024
-SPARE_BYTES = 1 << 20
+SPARE_STATES = 256
+SPARE_BYTES = 1 << 16
 """So many states, and bytes, that were replaced may stay beside those that count before they are swept out."""
 
 
