@@ -88,7 +88,7 @@ def test_aggregates_over_other_operators_and_below_them(left: Window, right: Win
 
 
 STYLES = st.sampled_from(["upa", "negative"])
-LOW_BLOCKS = st.sampled_from([2, 3, 16])
+LOW_BLOCKS = st.sampled_from([2, 3, 32])
 """Blocks so small that few rows make a tree of several levels."""
 
 

@@ -194,7 +194,8 @@ class KeptRows(GroupContents):
         if self.blocks is None:
             return Gone(arena.payload.take(left.slots), left.at, NO_AGES)
         self.blocks.left(left.slots)
-        return Gone(arena.payload.take(left.slots), left.at, arena.ages_at(left.slots))
+        asked = self.carried.positions or self.listed.parts
+        return Gone(arena.payload.take(left.slots), left.at, arena.ages_at(left.slots) if asked else NO_AGES)
 
     def standing(self, groups: Ordinals) -> Standing:
         """The blocks at the top, and where states are large all rows."""

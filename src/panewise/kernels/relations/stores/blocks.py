@@ -2,8 +2,8 @@
 
 What is there of a group is the merge of its few largest blocks, whatever left in whatever order: a change concerns one
 block per level. Nothing is ever subtracted. Rows that come or leave together, as they do first in, first out, share
-their blocks, so a row costs the same whatever the length of the window; rows that leave one by one anywhere cost
-one block per level, and there are log n levels. Most groups are small and have one block.
+their blocks, so where a step brings a group many a row costs the same whatever the length of the window; rows that come
+or leave one by one cost one block per level, and there are log n levels. Most groups are small and have one block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.stores.blocks_numba import chain, fill
 from panewise.kernels.relations.stores.states import NumberedStates
 
-SIZE = 16
+SIZE = 32
 """Items per block, and blocks of a group that are merged at every step."""
 
 
