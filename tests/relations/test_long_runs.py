@@ -1,4 +1,8 @@
-"""Long runs of small windows over ever new values: what is gone is forgotten, and nothing depends on it."""
+"""Long runs of small windows over ever new values: what is gone is forgotten, and nothing depends on it.
+
+What an aggregate keeps, and what a row costs it in rows and states that are merged, is counted: where nothing leaves no
+row is kept, and no cost grows with the length of the run or of the window.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,13 @@ from panewise.plan.nodes import (
     RelationToStreamKind,
     SemiJoin,
     Source,
+    Union,
     Window,
     WindowClause,
 )
 from panewise.queries.relations import RelationQuery
 from panewise.windows.count import CountWindow, PartitionedCountWindow
+from panewise.windows.landmark import BandWindow, LandmarkWindow
 from panewise.windows.sliding import SlidingWindow
 from relations.positive_plans import internal
 from relations.test_group_aggregates import call
@@ -63,6 +69,11 @@ PLANS: dict[str, Node] = {
     "exists by rows": SemiJoin(COUNTED, Qualify(PARTS, "r"), EQUAL),
     "difference": BagDifference(A, B),
     "aggregate": GroupAggregate(A, K, (call("n", "count"), call("top", "max", "v"), call("mean", "avg", "v"))),
+    "aggregate of all": GroupAggregate(A, (), (call("top", "max", "v * 31 + k % 7"), call("newest", "last", "k"),
+                                               call("mean", "avg", "v / 7.0"))),
+    "aggregate of a stream": GroupAggregate(Source("a", SourceSchema(dict(COLUMNS), time="ts")), (
+        NamedScalar("last", Scalar.parse("k % 40")),), (call("top", "max", "k"), call("newest", "last", "v"),
+                                                        call("mean", "avg", "v / 7.0"))),
     "aggregate by rows": GroupAggregate(PARTS, K, (call("n", "count"), call("total", "sum", "v"))),
     "went": RelationToStream(Distinct(A), RelationToStreamKind.DSTREAM),
     "aggregate of a difference": GroupAggregate(BagDifference(A, COUNTED), (), (call("n", "count"),)),
@@ -116,3 +127,87 @@ def test_small_steps_with_restarts_give_what_long_steps_give(name: str) -> None:
     assert small == large
     assert sum(small.values()) > 200
     assert query.status()["state_bytes"] < 4_000_000
+
+
+SEVERAL = (call("n", "count"), call("top", "max", "v"), call("word", "min", "v / 3.0"), call("mean", "avg", "v / 7.0"),
+           call("newest", "last", "v"), call("kinds", "count", "v", distinct=True), call("mid", "median", "v"))
+STREAM = Source("a", SourceSchema(dict(COLUMNS), time="ts"))
+ODD = (NamedScalar("odd", Scalar.parse("k % 5")),)
+GROWING: dict[str, Node] = {
+    "a stream": STREAM,
+    "a landmark": Window(STREAM, WindowClause(LandmarkWindow(40), "ts", OrdinalKind.INTEGER)),
+    "since": Window(STREAM, WindowClause(BandWindow.since(300), "ts", OrdinalKind.INTEGER)),
+    "two streams": Union((STREAM, Source("b", SourceSchema(dict(COLUMNS), time="ts")))),
+}
+
+
+def kept_after(plan: Node, rows: tuple[int, ...], style: str, batch: int = 400) -> list[tuple[int, int]]:
+    """Rows and bytes that the aggregate keeps after so many rows of the input."""
+    query = RelationQuery(plan, progress="ordered", style=style)
+    tables = {"a": rows_of(1), "b": rows_of(2)}
+    found = []
+    for first in range(0, rows[-1], batch):
+        for name in query.streams:
+            query.push(name, tables[name].slice(first, batch))
+        if first + batch in rows:
+            counters = next(o for o in query.status()["operators"] if o["operator"] == "GroupAggregate")
+            found.append((counters["rows"], counters["bytes"]))
+    return found
+
+
+@pytest.mark.parametrize("style", ["upa", "negative", "direct"])
+@pytest.mark.parametrize("keys", [(), ODD], ids=["all", "by group"])
+@pytest.mark.parametrize("below", GROWING)
+def test_state_over_rows_that_never_leave_is_flat(below: str, keys: tuple[NamedScalar, ...], style: str) -> None:
+    plan = GroupAggregate(GROWING[below], keys, SEVERAL)
+    (early, early_bytes), (late, late_bytes) = kept_after(plan, (ROWS // 2, ROWS), style)
+    assert (early, late) == (0, 0)
+    assert max(early_bytes, late_bytes) < 150_000  # replaced values are swept out now and then: up and down, not up
+
+
+@pytest.mark.parametrize("spec", [SlidingWindow(150, 1), CountWindow(150)], ids=["by time", "by rows"])
+def test_state_over_a_window_is_bounded_by_the_window(spec: Any) -> None:
+    plan = GroupAggregate(shown("a", spec if isinstance(spec, CountWindow) else None), ODD, SEVERAL)
+    (early, early_bytes), (late, late_bytes) = kept_after(plan, (4_000, ROWS), "upa")
+    assert early == late
+    assert late <= 151
+    assert late_bytes <= 1.5 * early_bytes < 1_000_000
+
+
+def merged_per_row(below: Node, keys: tuple[NamedScalar, ...], full: int, batch: int = 40) -> float:
+    """Rows and states that a row costs when the windows are full."""
+    query: Any = RelationQuery(GroupAggregate(below, keys, (call("top", "max", "v"),)), progress="ordered")
+    tables = {"a": rows_of(1), "b": rows_of(2)}
+
+    def merged() -> int:
+        contents = next(s.operator.contents for s in query._root.walk() if hasattr(s.operator, "contents"))
+        return int(contents.blocks.merged)
+
+    rows = 3_000
+    for first in range(0, full, 1_000):
+        for name in query.streams:
+            query.push(name, tables[name].slice(first, 1_000))
+    before = merged()
+    for first in range(full, full + rows, batch):
+        for name in query.streams:
+            query.push(name, tables[name].slice(first, batch))
+    return (merged() - before) / (rows * len(query.streams))
+
+
+@pytest.mark.parametrize("keys", [(), ODD], ids=["all", "by group"])
+def test_what_a_row_costs_does_not_grow_with_the_window(keys: tuple[NamedScalar, ...]) -> None:
+    """Beyond a level of blocks for every factor of 32, of which a step touches the first and the last."""
+    short, long = (merged_per_row(Window(STREAM, WindowClause(SlidingWindow(n, 1), "ts", OrdinalKind.INTEGER)), keys,
+                                  n + 1_000 - n % 1_000) for n in (500, 10_000))
+    assert long < 2 * short < 20
+
+
+def test_what_a_row_costs_grows_by_levels_where_rows_leave_in_any_order() -> None:
+    def pairs(n: int) -> Node:
+        sides = [Window(Source(name, SourceSchema(dict(COLUMNS), time="ts")),
+                        WindowClause(SlidingWindow(length, 1), "ts", OrdinalKind.INTEGER))
+                 for name, length in (("a", n), ("b", n // 3))]
+        return Union(tuple(sides))
+
+    short, long = merged_per_row(pairs(500), (), 1_000), merged_per_row(pairs(8_000), (), 9_000)
+    assert long < 2 * short < 20

@@ -5,10 +5,24 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.plan.nodes import AntiJoin, BagDifference, Distinct, Join, Node, Qualify, SemiJoin, Union, Window
-from panewise.progress.timeline import Timeline
-from relations.plans import PLACES, columns, timelines, windows
+from panewise.plan.nodes import (
+    AntiJoin,
+    BagDifference,
+    Distinct,
+    Join,
+    Node,
+    Qualify,
+    SemiJoin,
+    Union,
+    Window,
+    WindowClause,
+)
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.windows.landmark import BandWindow
+from relations.plans import PLACES, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle
 
 PREDICATES = st.sampled_from([None, "k = `r.k`", "k = `r.k` AND v < `r.v`", "v > `r.v`", "k = `r.k` AND v = `r.v`"])
@@ -47,3 +61,13 @@ def test_operators_above_strict_ones(one: Window, two: Window, three: Window, sh
         SemiJoin(Distinct(a), Qualify(BagDifference(b, c), "r"), Scalar.parse("k = `r.k` AND v >= `r.v`")),
     ][shape]
     assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+def test_a_side_is_frozen_only_if_its_window_is_on_the_time_of_its_stream() -> None:
+    """A row of 9 o'clock with v = 1 takes back what a row of 1 o'clock with v = 7 gave, although 1 is before 7."""
+    left, right = (Window(source(name), WindowClause(spec, "v", OrdinalKind.INTEGER))
+                   for name, spec in (("s", BandWindow(7, 12)), ("t", BandWindow(0, 5))))
+    plan = AntiJoin(columns(left, "k"), Qualify(columns(right, "k"), "r"), Scalar.parse("k = `r.k`"))
+    timeline = [Arrival("s", {"ts": 1, "k": "a", "v": 7}), Arrival("t", {"ts": 9, "k": "a", "v": 1}),
+                *(Arrival(name, Punctuation.below("v", bound)) for bound in (9, 30) for name in "st")]
+    assert_like_the_oracle(plan, timeline)

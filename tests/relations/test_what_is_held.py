@@ -12,6 +12,7 @@ from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import open_plan
 from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
 from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
+from panewise.kernels.relations.group_contents import GroupContents, KeptRows, OnlyStates
 from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue, Fifo, Scanned, Unqueued
@@ -28,6 +29,7 @@ NAMES: dict[type[ExpiryQueue], set[str]] = {
 
 QUERIES = {
     "aggregate": ("SELECT k, count(*) AS n FROM a [RANGE 5] GROUP BY k", (0,)),
+    "largest": ("SELECT max(v) AS top FROM a [RANGE 5]", (0,)),
     "aggregate of a join": (
         "SELECT a.k, count(*) AS n FROM a [RANGE 5], b [RANGE 9] WHERE a.k = b.k GROUP BY a.k", (0,)),
     "aggregate of a count window": ("SELECT k, count(*) AS n FROM a [ROWS 5] GROUP BY k", (0,)),
@@ -39,7 +41,9 @@ QUERIES = {
 
 def stores(query: Any) -> Iterator[AliveRows]:
     for stage in query._root.walk():
-        yield from (part for part in vars(stage.operator).values() if isinstance(part, AliveRows))
+        parts = list(vars(stage.operator).values())
+        parts += [part for contents in parts if isinstance(contents, GroupContents) for part in vars(contents).values()]
+        yield from (part for part in parts if isinstance(part, AliveRows))
 
 
 @pytest.mark.parametrize(("name", "style"), [
@@ -52,6 +56,40 @@ def test_the_queue_of_an_edge_is_the_one_explain_names(name: str, style: Style) 
     assert edge is not None
     (store,) = stores(open_plan(plan, strategy=style))
     assert edge.held.rpartition(", ")[2] in NAMES[type(store.queue)], edge.held
+
+
+@pytest.mark.parametrize("style", ["upa", "negative", "direct"])
+@pytest.mark.parametrize("text", [
+    "SELECT max(v) AS top FROM a", "SELECT k, count(*) AS n FROM a GROUP BY k",
+    "SELECT k, median(v) AS m FROM a [UNBOUNDED START AT 3] GROUP BY k",
+    "SELECT sum(v) AS s FROM (SELECT v FROM a UNION ALL SELECT v FROM b)",
+])
+def test_an_aggregate_over_rows_that_never_leave_keeps_no_row(text: str, style: Style) -> None:
+    plan = parse(text, CATALOG)
+    edge = choose_structures(plan, style=style).edge((0,))
+    assert edge is not None
+    assert edge.held == "a state per group"
+    query: Any = open_plan(plan, strategy=style)
+    assert not list(stores(query))
+    (contents,) = (part for stage in query._root.walk() for part in vars(stage.operator).values()
+                   if isinstance(part, GroupContents))
+    assert isinstance(contents, OnlyStates)
+
+
+@pytest.mark.parametrize(("aggregate", "blocks"), [
+    ("count(*)", False), ("sum(v)", False), ("avg(v)", False), ("sum(v / 2.0)", True), ("max(v)", True),
+    ("last(v)", True), ("median(v)", True), ("stddev(v)", True)])
+@pytest.mark.parametrize("below", ["a [RANGE 5]", "(SELECT a.v FROM a [RANGE 5], b [RANGE 9] WHERE a.k = b.k)"])
+def test_blocks_are_kept_where_states_cannot_be_subtracted(aggregate: str, blocks: bool, below: str) -> None:
+    plan = parse(f"SELECT {aggregate} AS x FROM {below}", CATALOG)
+    edge = choose_structures(plan).edge((0,))
+    assert edge is not None
+    assert edge.held.startswith("blocks by group, ") is blocks
+    query: Any = open_plan(plan)
+    (contents,) = (part for stage in query._root.walk() for part in vars(stage.operator).values()
+                   if isinstance(part, GroupContents))
+    assert isinstance(contents, KeptRows)
+    assert (contents.blocks is not None) is blocks
 
 
 @pytest.mark.parametrize(("text", "path", "kernel", "held"), [

@@ -1,21 +1,28 @@
 """What kernels hold of an edge, in the words of explain.
 
 A structure is chosen, and paid for, by the update pattern of the edge; which of its parts a kernel needs depends on who
-reads the rows. A join finds rows by key and never asks which of them leaves next, so it has no queue at all.
+reads the rows. A join finds rows by key and never asks which of them leaves next, so it has no queue at all. An
+aggregate keeps no row where none ever leaves.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
+from panewise.aggregates.count import Count
+from panewise.aggregates.registry import resolve
+from panewise.aggregates.sums import Sum
+from panewise.kernels.relations.state_kinds import is_subtractable
 from panewise.plan import nodes as n
 from panewise.planner.equi_keys import join_condition
 from panewise.planner.forms import Form, form_of
 from panewise.planner.patterns import Label, UpdatePattern
+from panewise.planner.requests import bound_aggregates
 from panewise.planner.rewrites.scalars import conjuncts, equalities
 
 Style = Literal["upa", "negative", "direct"]
 CHAINS, NUMBERS, NOTHING = "chains by key", "rows by number", "not kept"
+STATES, BLOCKS = "a state per group", "blocks by group"
 QUEUE, CALENDAR, LIST = "queue", "calendar queue", "list in order of arrival"
 
 
@@ -34,7 +41,27 @@ def held_by(consumer: n.Node, side: int, seen: Label, style: Style, *, announced
             return CHAINS if side == 0 or has_other_conditions(consumer) else f"counts by key, {queue}"
         case n.BagDifference():
             return "chains by value, calendar queue" if side == 0 else f"counts by value, {queue}"
+        case n.GroupAggregate() if seen.pattern is UpdatePattern.MON:
+            return STATES
+        case n.GroupAggregate():
+            return f"{BLOCKS}, {queue}" if merges_states(consumer) else queue
     return queue
+
+
+def merges_states(node: n.GroupAggregate) -> bool:
+    """Whether what is left of a group is put together again when rows leave, instead of subtracting them.
+
+    Where types are not known sums are taken to be of integers.
+
+    >>> stream = n.Source("s", n.SourceSchema())
+    >>> [merges_states(n.GroupAggregate(stream, (), (n.AggregateCall(f, f, ()),))) for f in ("count", "max", "sum")]
+    [False, True, False]
+    """
+    bound = bound_aggregates(node)
+    if bound is not None:
+        return not all(is_subtractable(aggregate) for aggregate in bound)
+    functions = [resolve(call.function, call.parameters, call.distinct) for call in node.aggregates]
+    return not all(isinstance(function, Count | Sum) for function in functions)
 
 
 def has_other_conditions(node: n.SemiJoin | n.AntiJoin) -> bool:

@@ -44,17 +44,17 @@ def _looked_at(node: n.Window) -> frozenset[str]:
     """What a window must see of a row; the time of a stream's own rows is known without its column."""
     clause = node.clause
     columns = {*clause.partition, *(clause.predicate.columns if clause.predicate is not None else ())}
-    return frozenset(columns if _time(node.input) == clause.attribute else {*columns, clause.attribute})
+    return frozenset(columns if time_column(node.input) == clause.attribute else {*columns, clause.attribute})
 
 
-def _time(node: n.Node) -> str | None:
+def time_column(node: n.Node) -> str | None:
     """The column that dates the rows of a stream, under the name it has here."""
     match node:
         case n.Source():
             return node.schema.time
         case n.Filter():
-            return _time(node.input)
+            return time_column(node.input)
         case n.Qualify():
-            below = _time(node.input)
+            below = time_column(node.input)
             return None if below is None else f"{node.alias}.{below}"
     return None

@@ -8,7 +8,7 @@ from panewise.aggregates.registry import resolve
 from panewise.core.errors import PanewiseError
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.catalog import Request
-from panewise.kernels.partials import bind
+from panewise.kernels.partials import BoundAggregate, bind
 from panewise.plan import nodes as n
 from panewise.windows.predicate import PredicateWindow
 
@@ -22,6 +22,20 @@ def request_of(node: n.WindowAggregate) -> Request | None:
         schema = schema_of(node.input)
         return None if schema is None else bound_request(node, schema)
     except PanewiseError:  # what is wrong with the query is said by whoever runs it
+        return None
+
+
+def bound_aggregates(node: n.GroupAggregate) -> list[BoundAggregate] | None:
+    """The aggregates over a relation with the types they take; None where these are not known."""
+    try:
+        schema = schema_of(node.input)
+        if schema is None:
+            return None
+        calls = [(call.name, resolve(call.function, call.parameters, call.distinct)) for call in node.aggregates]
+        none = schema.empty_table()
+        return bind(calls, [[c.type for c in evaluate(list(call.arguments), none)] if call.arguments else []
+                            for call in node.aggregates])
+    except PanewiseError:
         return None
 
 
@@ -51,8 +65,13 @@ def schema_of(node: n.Node) -> pa.Schema | None:
     match node:
         case n.Source():
             return pa.schema(list(node.schema.columns.items())) if node.schema.columns else None
-        case n.Filter():
+        case n.Filter() | n.Window() | n.Distinct() | n.Lifetime():
             return schema_of(node.input)
+        case n.SemiJoin() | n.AntiJoin() | n.BagDifference():
+            return schema_of(node.left)
+        case n.Join():
+            left, right = schema_of(node.left), schema_of(node.right)
+            return None if left is None or right is None else pa.schema([*left, *right])
         case n.Project():
             below = schema_of(node.input)
             if below is None:

@@ -8,6 +8,7 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.plan.nodes import Node, WindowClause
 from panewise.planner.pattern_table import OBSERVED, OperatorKind, WindowShape
 from panewise.planner.patterns import Domain, Label
+from panewise.planner.read_columns import time_column
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.calendar import CalendarWindow
 from panewise.windows.count import CountWindow
@@ -69,6 +70,8 @@ def shape_of(clause: WindowClause, stream: Node) -> Shape:
     if isinstance(spec, LandmarkWindow):
         return Shape(WindowShape.LANDMARK, (spec, unit), None, unit)
     if isinstance(spec, BandWindow):
+        if time_column(stream) != clause.attribute:  # rows come in any order of it: nothing is complete at the border
+            return Shape(WindowShape.LANDMARK, (spec, unit), None, unit)
         upper = None if spec.upper is None else spec.upper + 1
         return Shape(WindowShape.LANDMARK, (spec, unit), None, unit, spec.start, upper)
     return _time_shape(spec, unit)

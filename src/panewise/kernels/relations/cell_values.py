@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.relations.delta import integers
+from panewise.kernels.relations.merging import Merged
 from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.sweep import Cells
 
@@ -26,24 +26,14 @@ PAIRS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Members:
-    """Rows of the groups that have cells, oldest first, with the cells each counts in: ``low`` to ``high``."""
+class Ranges:
+    """The cells in which rows or states count: ``low`` to ``high``."""
 
-    table: pa.Table
     low: Ordinals
     high: Ordinals
-    age: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.low)
-
-
-def is_subtractable(aggregate: BoundAggregate) -> bool:
-    """Whether a row's state can be taken away again, column by column, without a trace."""
-    merges = aggregate.function.elementwise(aggregate.inputs)
-    plain = all(field.type == pa.int64() and not field.nullable for field in aggregate.state_schema)
-    return merges is not None and plain and set(merges) == {"sum"} and \
-        aggregate.function.is_invertible(aggregate.inputs)
 
 
 class RunningStates:
@@ -75,20 +65,20 @@ class RunningStates:
             column.extend_to(groups, 0)
 
 
-def merged_states(aggregate: BoundAggregate, members: Members, arguments: Sequence[pa.Array],
-                  cells: int) -> list[pa.Array]:
-    """The state of one aggregate at every cell."""
-    function, inputs = aggregate.function, aggregate.inputs
-    columns = list(arguments)
-    if function.needs_order:
-        columns.append(pa.array(np.arange(1, len(members) + 1)))
-    if (members.high - members.low == 1).all():  # each row counts in one cell: nothing to share
-        return function.partials(columns, members.low, cells, inputs)
-    ranges, first = group_codes([members.low, members.high]) if len(members) else (integers(), integers())
-    states = function.partials(columns, ranges, len(first), inputs)
-    nodes, held = _nodes(members.low[first], members.high[first], cells)
+def merged_states(merged: Merged, rows: tuple[pa.Table, Ordinals | None, Ranges],
+                  standing: tuple[list[pa.Array], Ranges], cells: int) -> list[pa.Array]:
+    """The state of one aggregate at every cell, from rows (with their positions) and from states."""
+    table, positions, counting = rows
+    states, stand = standing
+    if not len(stand) and (counting.high - counting.low == 1).all():  # each row counts in one cell: nothing to share
+        return merged.of_rows(table, positions, counting.low, cells)
+    ranges, first = group_codes([counting.low, counting.high]) if len(counting) else (integers(), integers())
+    made = merged.of_rows(table, positions, ranges, len(first))
+    states = [pa.concat_arrays([new, old]) for new, old in zip(made, states, strict=True)] if len(stand) else made
+    nodes, held = _nodes(np.concatenate([counting.low[first], stand.low]),
+                         np.concatenate([counting.high[first], stand.high]), cells)
     node_codes, node_first = group_codes([nodes]) if len(nodes) else (integers(), integers())
-    states = function.combine(_taken(states, held), node_codes, len(node_first), inputs)
+    states = merged.combined(_taken(states, held), node_codes, len(node_first))
     number = np.full(2 * _width(cells), -1, np.int64)
     number[nodes[node_first]] = np.arange(len(node_first))
     parts: list[list[pa.Array]] = []
@@ -100,18 +90,8 @@ def merged_states(aggregate: BoundAggregate, members: Members, arguments: Sequen
         found = number[above]
         there = found >= 0
         of_leaf = np.repeat(leaves - start, levels)[there]
-        parts.append(function.combine(_taken(states, found[there]), of_leaf, len(leaves), inputs))
+        parts.append(merged.combined(_taken(states, found[there]), of_leaf, len(leaves)))
     return [pa.concat_arrays([part[i] for part in parts]) for i in range(len(states))] if parts else states
-
-
-def newest_at(members: Members, cells: int) -> Ordinals:
-    """For every cell the youngest row that counts in it, -1 where none does."""
-    nodes, held = _nodes(members.low, members.high, cells)
-    best = np.full(2 * _width(cells), -1, np.int64)
-    np.maximum.at(best, nodes, held)  # rows come by age
-    above = (np.arange(cells) + _width(cells))[:, None] >> np.arange(_width(cells).bit_length())[None, :]
-    found: Ordinals = best[above].max(axis=1)
-    return found
 
 
 def _width(cells: int) -> int:

@@ -12,23 +12,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.aggregates.order import Last
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.partials import BoundAggregate
-from panewise.kernels.relations.cell_values import (
-    Members,
-    RunningStates,
-    is_subtractable,
-    merged_states,
-    newest_at,
-)
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, gather, integers, stacked
-from panewise.kernels.relations.existence_numba import count_chained, list_chained
-from panewise.kernels.relations.join_numba import link
+from panewise.kernels.relations.cell_values import RunningStates
+from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, gather, integers
+from panewise.kernels.relations.group_contents import Gone, GroupContents, KeptRows, OnlyStates
 from panewise.kernels.relations.live_codes import LiveCodes, renumbered
+from panewise.kernels.relations.merging import Merged, StateRow, flat
 from panewise.kernels.relations.operator import RelationOperator, Saved
-from panewise.kernels.relations.stores.alive import AliveRows, Left
+from panewise.kernels.relations.state_kinds import has_small_states, is_subtractable
+from panewise.kernels.relations.step_states import StepStates
 from panewise.kernels.relations.stores.arena import Growing, Payload
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.kernels.relations.sweep import Cells, cells_of, signs, summed
@@ -47,9 +43,12 @@ class GroupedBy:
 
 
 class GroupAggregate(RelationOperator):
-    """One row per group. With ``every`` a row is told anew whenever its group changes, equal or not."""
+    """One row per group. With ``every`` a row is told anew whenever its group changes, equal or not.
 
-    def __init__(self, grouped: GroupedBy, uids: Uids, queue: ExpiryQueue, *, every: bool = False) -> None:
+    Without a ``queue`` no row of the input ever leaves, and none is kept.
+    """
+
+    def __init__(self, grouped: GroupedBy, uids: Uids, queue: ExpiryQueue | None, *, every: bool = False) -> None:
         self._grouped, self._uids, self._every = grouped, uids, every
         self._taken = list(dict.fromkeys(scalar for part in grouped.arguments for scalar in part))
         types = dict(zip((s for part in grouped.arguments for s in part),
@@ -58,12 +57,27 @@ class GroupAggregate(RelationOperator):
                                *(pa.field(f"a{i}", types[s]) for i, s in enumerate(self._taken))])
         self.schema = pa.schema([*grouped.keys, *(a.result_field for a in grouped.aggregates)])
         self._codes = LiveCodes(grouped.keys)
-        self._rows = AliveRows(self._row, queue)
         self._counts, self._shown, self._slot = Growing(), Growing(), Growing()
+        self._groups = 0  # that have rows
         self._current = Payload(pa.schema([a.result_field for a in grouped.aggregates]))
         self._running = {a.name: RunningStates(a) for a in grouped.aggregates if is_subtractable(a)}
-        self._merging = len(self._running) < len(grouped.aggregates) or every
-        self._heads, self._nexts = Growing(), Growing()
+        self.contents: GroupContents = self._contents(queue)
+
+    def _contents(self, queue: ExpiryQueue | None) -> GroupContents:
+        """What is kept of the input, by its pattern."""
+        merged = [Merged(aggregate, self._places(i)) for i, aggregate in enumerate(self._grouped.aggregates)
+                  if aggregate.name not in self._running]
+        if self._every:
+            merged.append(NEWEST)
+        if queue is None:
+            return OnlyStates(self._row, StateRow(merged))
+        small = [has_small_states(part.aggregate) for part in merged]
+        return KeptRows(self._row, queue, *(StateRow([part for part, is_small in zip(merged, small, strict=True)
+                                                      if is_small is wanted]) for wanted in (True, False)))
+
+    def _places(self, number: int) -> tuple[int, ...]:
+        """The columns of a row that an aggregate takes."""
+        return tuple(1 + self._taken.index(scalar) for scalar in self._grouped.arguments[number])
 
     # -- one step
 
@@ -73,21 +87,28 @@ class GroupAggregate(RelationOperator):
         lives = self._coded(delta.lives)
         codes = lives.table.column(0).to_numpy()
         groups = max(len(self._codes), 1)
-        for part, value in ((self._counts, 0), (self._shown, -1), (self._slot, -1), (self._heads, -1)):
+        for part, value in ((self._counts, 0), (self._shown, -1), (self._slot, -1)):
             part.extend_to(groups, value)
-        left = self._rows.leave(delta, upto)
-        gone = self._rows.arena.payload.take(left.slots)
+        gone = self.contents.leave(delta, upto)
         brief = lives.expires < upto
-        cells = cells_of(np.concatenate([codes, codes[brief], gone.column(0).to_numpy()]),
-                         np.concatenate([lives.born, lives.expires[brief], left.at]))
-        sign = signs(len(codes), int(np.count_nonzero(brief)) + len(left))
+        cells = cells_of(np.concatenate([codes, codes[brief], gone.table.column(0).to_numpy()]),
+                         np.concatenate([lives.born, lives.expires[brief], gone.at]))
+        sign = signs(len(codes), int(np.count_nonzero(brief)) + len(gone))
         after = cells.running(summed(cells, sign), self._counts.values)
-        self._counts.values[cells.code] = after
-        members = self._members(cells, lives, left, upto) if self._merging and len(cells) else None
-        values = self._values(cells, after > 0, (lives, brief, gone, sign), members)
-        out, ends = self._replaced(cells, after, values, members)
-        self._keep(lives.filter(~brief), upto)
+        self._count(cells, after)
+        states = StepStates(self.contents, cells, lives, gone, upto)
+        values = self._values(cells, after > 0, (lives, brief, gone, sign), states)
+        out, ends = self._replaced(cells, after, values, states)
+        self.contents.keep(lives.filter(~brief), upto, groups, states.after)
+        self._forget_groups()
         return Delta(out, ends, delta.ticks)
+
+    def _count(self, cells: Cells, after: Ordinals) -> None:
+        """Rows by group, and groups that have any."""
+        touched = cells.code[cells.starts]
+        before = np.count_nonzero(self._counts.values[touched] > 0)
+        self._counts.values[cells.code] = after
+        self._groups += int(np.count_nonzero(self._counts.values[touched] > 0) - before)
 
     def _coded(self, lives: Lives) -> Lives:
         grouped, table = self._grouped, lives.table
@@ -97,56 +118,27 @@ class GroupAggregate(RelationOperator):
         codes = self._codes.codes(keys, len(lives))
         return lives.with_table(pa.table([pa.array(codes), *found[len(grouped.keys) :]], schema=self._row))
 
-    def _members(self, cells: Cells, lives: Lives, left: Left, upto: int) -> Members:
-        """All rows of the groups that have cells, by age, with the cells they count in."""
-        touched = cells.code[cells.starts]
-        arguments = (touched, self._heads.values, self._nexts.values, self._rows.there, len(self._rows.arena), 0)
-        slots = integers(count_chained(*arguments))
-        list_chained(*arguments, slots)
-        slots = np.concatenate([slots, left.slots])
-        old = self._rows.arena
-        table = pa.concat_tables([old.payload.take(slots), lives.table]).combine_chunks()
-        code = table.column(0).to_numpy()
-        end = np.concatenate([np.full(len(slots) - len(left), FOREVER), left.at,
-                              np.where(lives.expires < upto, lives.expires, FOREVER)])
-        first = np.searchsorted(touched, code)
-        starts, lasts = cells.starts, np.r_[cells.starts[1:], len(cells)]
-        low = np.concatenate([starts[first[: len(slots)]], cells.of_event[: len(lives)]])
-        high = lasts[first]
-        ending = np.flatnonzero(end != FOREVER)
-        high[ending] = _cell_at(cells, code[ending], end[ending])
-        age = stacked([old.ages_at(slots), lives.age])
-        order = np.lexsort(age[::-1])
-        counting = order[low[order] < high[order]]
-        return Members(gather(table, counting), low[counting], high[counting], age[:, counting])
-
-    def _values(self, cells: Cells, there: Any, events: tuple[Lives, Any, pa.Table, Ordinals],
-                members: Members | None) -> pa.Table:
+    def _values(self, cells: Cells, there: Any, events: tuple[Lives, Any, Gone, Ordinals],
+                states: StepStates) -> pa.Table:
         """The value of every aggregate after each cell at which its group has rows."""
         lives, brief, gone, sign = events
         kept = pa.array(np.flatnonzero(there))
         rows = None
         columns: list[pa.Array] = []
-        for aggregate, scalars in zip(self._grouped.aggregates, self._grouped.arguments, strict=True):
-            places = [1 + self._taken.index(scalar) for scalar in scalars]
+        for number, aggregate in enumerate(self._grouped.aggregates):
             if aggregate.name in self._running:
                 running = self._running[aggregate.name]
                 running.extend_to(max(len(self._codes), 1))
                 if rows is None:
-                    rows = pa.concat_tables([lives.table, lives.filter(brief).table, gone]).combine_chunks()
-                one = running.of_rows([_flat(rows.column(p)) for p in places], rows.num_rows)
-                states = running.at(cells, one, sign)
-            elif members is not None:
-                states = merged_states(aggregate, members, [_flat(members.table.column(p)) for p in places], len(cells))
+                    rows = pa.concat_tables([lives.table, lives.filter(brief).table, gone.table]).combine_chunks()
+                one = running.of_rows([flat(rows.column(p)) for p in self._places(number)], rows.num_rows)
+                found = running.at(cells, one, sign)
             else:
-                states = aggregate.function.partials([pa.nulls(0, t) for t in aggregate.inputs] + (
-                    [pa.array([], pa.int64())] if aggregate.function.needs_order else []), integers(), 0,
-                    aggregate.inputs)
-            columns.append(aggregate.function.finish_all([s.take(kept) for s in states], aggregate.inputs))
+                found = states.of(Merged(aggregate, self._places(number)))
+            columns.append(aggregate.function.finish_all([s.take(kept) for s in found], aggregate.inputs))
         return pa.table(columns, schema=self._current.schema) if columns else pa.table({})
 
-    def _replaced(self, cells: Cells, after: Ordinals, values: pa.Table,
-                  members: Members | None) -> tuple[Lives, Ends]:
+    def _replaced(self, cells: Cells, after: Ordinals, values: pa.Table, states: StepStates) -> tuple[Lives, Ends]:
         """New rows where a value changed, and the ends of those they replace."""
         starts = cells.starts
         touched = cells.code[starts]
@@ -179,8 +171,8 @@ class GroupAggregate(RelationOperator):
         self._note(code, np.r_[~same, True] if len(code) else first, begins, uid, table)
         born = at[begins]
         age = np.stack([born, uid])
-        if self._every and members is not None:  # as young as its newest row
-            age = members.age[:, newest_at(members, len(cells))[changed[begins]]]
+        if self._every and len(cells):  # as young as its newest row
+            age = states.ages(NEWEST)[:, changed[begins]]
         return Lives(table, uid, born, until[begins], age), ends
 
     def _table(self, codes: Ordinals, values: pa.Table) -> pa.Table:
@@ -198,65 +190,41 @@ class GroupAggregate(RelationOperator):
         first = self._current.count
         self._current.append(gather(table.select(self._current.schema.names), np.flatnonzero(kept)))
         self._slot.values[groups] = np.arange(first, first + len(groups))
-        if self._current.count > 2 * np.count_nonzero(self._shown.values >= 0) + 1024:
+        if self._current.count > 2 * self._groups + 1024:  # every group that has rows is shown
             there = np.flatnonzero(self._shown.values >= 0)
             self._current.keep(self._slot.values[there])
             self._slot.values[there] = np.arange(len(there))
 
-    # -- keeping
-
-    def _keep(self, lives: Lives, upto: int) -> None:
-        slots = self._rows.enter(lives, upto)
-        codes = lives.table.column(0).to_numpy()
-        if self._merging and len(slots):
-            self._nexts.extend_to(len(self._rows.arena), -1)
-            link(codes, int(slots[0]), self._heads.values, self._nexts.values)
-        if self._rows.forget() is not None:
-            self._relink()
-        if self._codes.crowded(int(np.count_nonzero(self._counts.values > 0)) if len(self._codes) > 4096 else
-                               len(self._codes)):
-            self._forget_groups()
-
-    def _relink(self) -> None:
-        if not self._merging:
-            return
-        self._heads, self._nexts = Growing(), Growing()
-        self._heads.extend_to(max(len(self._codes), 1), -1)
-        self._nexts.extend_to(len(self._rows.arena), -1)
-        codes = self._rows.arena.payload.table().column(0).to_numpy()
-        codes = np.where(self._rows.there == 1, codes, -1)
-        link(codes, 0, self._heads.values, self._nexts.values)
-
     def _forget_groups(self) -> None:
+        if not self._codes.crowded(self._groups):
+            return
         used = np.flatnonzero(self._counts.values > 0)
         moved = self._codes.keep(used)
         self._counts, self._shown, self._slot = (renumbered(part.values[used], moved[used])
                                                  for part in (self._counts, self._shown, self._slot))
         for running in self._running.values():
             running.columns = [renumbered(column.values[used], moved[used]) for column in running.columns]
-        self._rows.recode(moved)
-        self._relink()
+        self.contents.renumber(moved, used)
 
     # -- saving
 
     def snapshot(self) -> Saved:
-        """Groups with what is shown of them, and the rows that are there."""
+        """Groups with what is shown of them, and what is kept of their rows."""
         used = np.flatnonzero(self._counts.values > 0)
         moved = np.full(max(len(self._codes), 1), -1, np.int64)
         moved[used] = np.arange(len(used))
-        tables = self._rows.saved()
-        rows = tables["rows"]
-        tables["rows"] = rows.set_column(0, self._row.field(0), pa.array(moved[rows.column(0).to_numpy()]))
+        header, tables = self.contents.saved(used, moved)
         tables["keys"] = self._codes.values(used)
         tables["groups"] = pa.table({"count": self._counts.values[used], "shown": self._shown.values[used]})
         tables["current"] = self._current.take(self._slot.values[used]) if not self._every else pa.table({})
         for name, running in self._running.items():
             tables[f"state:{name}"] = pa.table({f"s{i}": c.values[used] for i, c in enumerate(running.columns)})
-        return {"reached": self._rows.reached}, tables
+        return header, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
         groups = tables["groups"]
+        self._groups = groups.num_rows
         numbers = self._codes.load(tables["keys"], groups.num_rows)
         if not len(self._grouped.keys):  # all rows are one group
             numbers = np.zeros(groups.num_rows, np.int64)
@@ -268,26 +236,14 @@ class GroupAggregate(RelationOperator):
         for name, running in self._running.items():
             saved = tables[f"state:{name}"]
             running.columns = [renumbered(c.to_numpy(), numbers) for c in saved.columns]
-        self._rows.load(tables, header["reached"])
-        self._rows.recode(numbers)
-        self._relink()
+        self.contents.load(header, tables, numbers)
 
     def counters(self) -> dict[str, int]:
-        """Rows that count, and groups."""
-        return {"rows": self._rows.count, "groups": int(np.count_nonzero(self._counts.values > 0)),
-                "bytes": self._rows.nbytes + self._current.nbytes + 40 * self._counts.count}
+        """Rows that are kept, and groups."""
+        states = 8 * sum(len(running.columns) for running in self._running.values())
+        return {"rows": self.contents.count, "groups": self._groups,
+                "bytes": self.contents.nbytes + self._current.nbytes + (24 + states) * self._counts.count}
 
 
-def _cell_at(cells: Cells, code: Ordinals, at: Ordinals) -> Ordinals:
-    """The cell of a group at an instant; there is one."""
-    order = np.lexsort((np.r_[cells.at, at], np.r_[cells.code, code]))
-    is_cell = order < len(cells)
-    last = np.maximum.accumulate(np.where(is_cell, order, -1))
-    found = integers(len(at))
-    asked = ~is_cell
-    found[order[asked] - len(cells)] = last[asked]
-    return found
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+NEWEST = Merged(BoundAggregate("", Last(), (pa.int64(),)), (0,))
+"""The youngest row of a group; of what column does not matter."""

@@ -213,7 +213,8 @@ class Compiler:
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
         grouped = grouped_by(node, below.schema)
-        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self.watch.every)
+        queue = None if below.label.pattern is UpdatePattern.MON else queue_for(below.label, self.style)
+        operator = GroupAggregate(grouped, self.uids, queue, every=self.watch.every)
         return self.stage(node, operator, below)
 
     def lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
