@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from panewise.core.schema import SourceKind
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
+from panewise.core.schema import SourceKind, SourceSchema
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.labels import Label, UpdatePattern, label
@@ -295,3 +298,12 @@ def test_equal_sub_plans_have_equal_labels_and_reasons_are_given() -> None:
     assert len(labels) == 3
     assert labels[window(MINUTE)] == Label.wks(60)
     assert "first half" in labels.reason(plan)
+
+
+def test_a_window_on_another_column_than_the_time_of_its_stream_is_weak() -> None:
+    columns = {"ts": pa.int64(), "v": pa.int64()}
+    stream = n.Source("a", SourceSchema(columns, time="ts"))
+    on_time, on_value = (n.WindowClause(SlidingWindow(5, 1), column, OrdinalKind.INTEGER) for column in ("ts", "v"))
+    assert text(n.Window(stream, on_time)) == "WKS(c=5)"
+    assert text(n.Window(stream, on_value)) == "WK"  # rows come by their time and leave by their value
+    assert text(n.Window(n.Filter(stream, Scalar.parse("v > 1")), on_time)) == "WKS(c=5)"

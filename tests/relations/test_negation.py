@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +24,7 @@ from panewise.plan.nodes import (
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows.landmark import BandWindow
+from panewise.windows.sliding import SlidingWindow
 from relations.plans import PLACES, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle
 
@@ -71,3 +74,16 @@ def test_a_side_is_frozen_only_if_its_window_is_on_the_time_of_its_stream() -> N
     timeline = [Arrival("s", {"ts": 1, "k": "a", "v": 7}), Arrival("t", {"ts": 9, "k": "a", "v": 1}),
                 *(Arrival(name, Punctuation.below("v", bound)) for bound in (9, 30) for name in "st")]
     assert_like_the_oracle(plan, timeline)
+
+
+def test_a_difference_of_windows_on_another_column_than_the_time_tells_no_instant_twice() -> None:
+    stream = source("s")
+    five, three = (columns(Window(stream, WindowClause(SlidingWindow(length, 1), "v", OrdinalKind.INTEGER)), "k")
+                   for length in (5, 3))
+    shifts = Random(15)
+    timeline: Timeline = []
+    for ts in range(40):
+        row = {"ts": ts, "k": shifts.randrange(2), "v": max(0, ts + shifts.randint(-4, 4))}
+        timeline += [Arrival("s", row), Arrival("s", Punctuation.below("v", ts - 8)),
+                     Arrival("s", Punctuation.below("ts", ts))]
+    assert_like_the_oracle(BagDifference(five, three), timeline, frozenset(range(0, 120, 7)), frozenset({40}))

@@ -15,7 +15,9 @@ from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.planner.pattern_table import OperatorKind, WindowShape
 from panewise.planner.patterns import Domain, Label, UpdatePattern
+from panewise.planner.read_columns import time_column
 from panewise.planner.shapes import UNBOUNDED_STREAM, Shape, domain_of, shape_of
+from panewise.windows.base import Clock
 
 __all__ = ["Domain", "Edge", "Label", "Labels", "UpdatePattern", "label"]
 
@@ -156,7 +158,11 @@ def _window(clause: n.WindowClause, stream: n.Node) -> Edge:
     if clause.internal:
         return Edge(Label.mon(), "INTERNAL: results are kept for ever, state still expires", UNBOUNDED_STREAM,
                     windows=frozenset({"internal"}))
-    return Edge(shape.label(), f"rows of a window: {shape.kind.value}", shape, windows=frozenset({"external"}))
+    found, dated = shape.label(), time_column(stream)
+    if found.pattern is WKS and clause.spec.clock is Clock.TIME and dated not in {None, clause.attribute}:
+        return Edge(Label.wk(), "rows of a window on another column than their time leave in another order than they "
+                                "come", shape, windows=frozenset({"external"}))
+    return Edge(found, f"rows of a window: {shape.kind.value}", shape, windows=frozenset({"external"}))
 
 
 def _relation_to_stream(node: n.RelationToStream) -> Edge:
