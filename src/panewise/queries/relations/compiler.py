@@ -185,7 +185,7 @@ class Compiler:
         """Pairs of two relations."""
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
                               left_in_order=self.in_order(left), right_in_order=self.in_order(right),
-                              catalogued=self.has_ends(left) or self.has_ends(right))
+                              strict=(self.has_ends(left), self.has_ends(right)))
         return self.stage(node, operator, left, right)
 
     def _at_once(self, found: JoinedAtOnce) -> Stage:
@@ -248,7 +248,7 @@ class Compiler:
         if not retroactive:
             return self.stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
-                          catalogued=True)
+                          strict=(self.has_ends(rows), True))
         return self.stage(node, join, rows, table)
 
     def _table(self, node: n.Node, fresh: list[str]) -> Stage:
