@@ -201,10 +201,10 @@ class Arena:
         """Whether it is time to look for rows that are gone: as many came as were there after the last look."""
         return len(self) >= 2 * self._compacted + 1024
 
-    def compact(self, alive: Mask) -> Ordinals | None:
+    def compact(self, alive: Mask, *, always: bool = False) -> Ordinals | None:
         """Forget rows that are gone, if that is worth it: the slots that stay, or None if nothing changed."""
         kept = np.flatnonzero(alive)
-        if 2 * len(kept) > len(self):
+        if len(kept) == len(self) or (2 * len(kept) > len(self) and not always):
             self._compacted = 3 * len(self) // 4  # look again when half as many more have come
             return None
         self.payload.keep(kept)
