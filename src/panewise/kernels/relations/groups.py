@@ -56,11 +56,15 @@ class Groups:
                       made.expires)
         return made
 
-    def met(self, groups: Ordinals, born: Ordinals, expires: Ordinals, lives: Lives) -> tuple[Ordinals, Ordinals]:
-        """Of what groups found, with the life of each, every member that lived with it: places, and rows."""
+    def met(self, groups: Ordinals, born: Ordinals, expires: Ordinals,
+            lives: Lives) -> tuple[Ordinals, Ordinals, Ordinals, Ordinals]:
+        """Of what groups found, with the life of each, every member that lived with it.
+
+        Places of what was found, rows that lived with it, and the first instant and the end of both.
+        """
         arguments = groups, born, expires, self.starts, self.members, lives.born, lives.expires
         count = count_met(*arguments)
-        places, rows = integers(count), integers(count)
+        places, rows, since, until = (integers(count) for _ in range(4))
         if count:
-            list_met(*arguments, places, rows)
-        return places, rows
+            list_met(*arguments, places, rows, since, until)
+        return places, rows, since, until

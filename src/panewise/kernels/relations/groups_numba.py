@@ -75,13 +75,13 @@ def count_met(groups: Ints, born: Ints, expires: Ints, starts: Ints, members: In
 
 @compiled
 def list_met(groups: Ints, born: Ints, expires: Ints, starts: Ints, members: Ints, row_born: Ints, row_expires: Ints,
-             found_at: Ints, rows: Ints) -> None:
-    """What ``count_met`` counted."""
+             places: Ints, rows: Ints, since: Ints, until: Ints) -> None:
+    """What ``count_met`` counted, with the life of each."""
     found = 0
     for i in range(len(groups)):
         for at in range(starts[groups[i]], starts[groups[i] + 1]):
             row = members[at]
-            if max(born[i], row_born[row]) < min(expires[i], row_expires[row]):
-                found_at[found] = i
-                rows[found] = row
+            first, last = max(born[i], row_born[row]), min(expires[i], row_expires[row])
+            if first < last:
+                places[found], rows[found], since[found], until[found] = i, row, first, last
                 found += 1

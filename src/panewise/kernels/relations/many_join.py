@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
+from panewise.kernels.relations.ages_numba import sort_newest_first
 from panewise.kernels.relations.catalogue import ResultCatalogue
 from panewise.kernels.relations.delta import NO_ENDS, Delta, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.groups import Groups, Refreshes
@@ -127,10 +128,9 @@ class ManyJoin(RelationOperator):
         self._room.extend_to(len(self._keys), -1)
         groups = Groups.of(lives, codes, self._manner.refreshes, self._room.values)
         found, asked = self._walked(window, Combinations({}, groups.codes, groups.born, groups.expires), firsts)
-        places, rows = groups.met(asked, found.born, found.expires, lives)
-        return Combinations({window: firsts[window] + rows, **{w: slots[places] for w, slots in found.slots.items()}},
-                            codes[rows], np.maximum(found.born[places], lives.born[rows]),
-                            np.minimum(found.expires[places], lives.expires[rows]))
+        places, rows, born, expires = groups.met(asked, found.born, found.expires, lives)
+        slots = {w: mine[places] for w, mine in found.slots.items()}
+        return Combinations({window: firsts[window] + rows, **slots}, codes[rows], born, expires)
 
     def _walked(self, window: int, asking: Combinations, firsts: Sequence[int]) -> tuple[Combinations, Ordinals]:
         """Through the other windows in their order: what is found, and who of those that asked found it."""
@@ -161,9 +161,15 @@ class ManyJoin(RelationOperator):
 
     def _age(self, slots: Sequence[Ordinals]) -> npt.NDArray[np.int64]:
         """Born with the youngest, arrivals of all, newest first (rule U6)."""
-        ages = [side.arena.ages_at(mine) for side, mine in zip(self._sides, slots, strict=True)]
-        arrivals = np.sort(np.concatenate([age[1:] for age in ages]), axis=0)[::-1]
-        return np.concatenate([np.max([age[:1] for age in ages], axis=0), arrivals])
+        arenas = [side.arena for side in self._sides]
+        age = np.empty((1 + sum(arena.depth - 1 for arena in arenas), len(slots[0])), np.int64)
+        times, at = integers(len(slots[0])), 1
+        for number, (arena, mine) in enumerate(zip(arenas, slots, strict=True)):
+            arena.write_ages(mine, times, age[at : at + arena.depth - 1])
+            np.maximum(age[0] if number else times, times, out=age[0])
+            at += arena.depth - 1
+        sort_newest_first(age[1:])
+        return age
 
     # -- forgetting
 

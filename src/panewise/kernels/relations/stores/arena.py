@@ -168,6 +168,16 @@ class Arena:
         """The ages of some rows."""
         return np.stack([part.values[slots] for part in self._ages])
 
+    @property
+    def depth(self) -> int:
+        """How many figures an age has."""
+        return len(self._ages)
+
+    def write_ages(self, slots: Ordinals, times: Ordinals, arrivals: npt.NDArray[np.int64]) -> None:
+        """The ages of some rows into room for them: their times, and below each what came when."""
+        for part, out in zip(self._ages, (times, *arrivals), strict=True):
+            np.take(part.values, slots, out=out, mode="clip")  # slots are in range: this one writes without a copy
+
     def append(self, lives: Lives) -> Ordinals:
         """Keep rows; their slots."""
         first = len(self)
