@@ -26,9 +26,9 @@ LAZY_SHARE = 20
 """Lazy evaluation without a SLIDE is done so many times in the shortest window (Golab 2.3: every 5 %)."""
 WHOLE_STEP = 1 << 61
 """Between these instants nothing is cut: new rows are gathered as long as a step is."""
-COPIED = 4
+COPIED = 8
 """A refresh that takes at least this part of a window expires eagerly: then at most so many rows are copied for each
-that comes. See ``bench/multiway_joins.py``."""
+that comes, which costs little and saves half the rows or more (``bench/multiway_joins.py expiry``)."""
 CHOICES = "'auto', 'by twos' and 'at once', the last also as 'at once: eager', 'at once: lazy, eager expiry' and so on"
 
 
