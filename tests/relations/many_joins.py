@@ -13,6 +13,7 @@ from panewise.core.scalar import Scalar
 from panewise.plan.nodes import AntiJoin, BagDifference, Distinct, Join, Node, Qualify, SemiJoin
 from panewise.planner.join_manner import Joins
 from panewise.planner.physical import Physical, physical
+from panewise.windows.sliding import SlidingWindow
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, windows
 
 STREAMS = ("s", "t", "u")
@@ -28,16 +29,16 @@ def in_time(stream: str, kinds: Specs = TIME_WINDOWS) -> st.SearchStrategy[Node]
 
 
 @st.composite
-def any_input(draw: st.DrawFn, stream: str) -> Node:
-    """A window of any kind, or something whose rows may leave before they said."""
-    left = draw(windows(stream, TIME_WINDOWS | COUNT_WINDOWS))
+def any_input(draw: st.DrawFn, stream: str, kinds: Specs = TIME_WINDOWS | COUNT_WINDOWS) -> Node:
+    """A window of some kind, or something whose rows may leave before they said."""
+    left = draw(windows(stream, kinds))
     match draw(st.integers(0, 4)):
         case 0:
-            right = draw(windows(draw(st.sampled_from(STREAMS)), TIME_WINDOWS | COUNT_WINDOWS))
+            right = draw(windows(draw(st.sampled_from(STREAMS)), kinds))
             kind = draw(st.sampled_from([AntiJoin, AntiJoin, SemiJoin]))
             return kind(left, Qualify(right, "r"), Scalar.parse(draw(st.sampled_from(["k = `r.k`", "v = `r.v`"]))))
         case 1:
-            return BagDifference(left, draw(windows(draw(st.sampled_from(STREAMS)), TIME_WINDOWS | COUNT_WINDOWS)))
+            return BagDifference(left, draw(windows(draw(st.sampled_from(STREAMS)), kinds)))
         case 2:
             return Distinct(left)
     return left
@@ -52,6 +53,14 @@ def joins(draw: st.DrawFn, inputs: Inputs = in_time, least: int = 3) -> Node:
         left, right = (Join(*sides[i:i + 2], on(i, i + 1)) for i in (0, 2))
         return Join(left, right, on(draw(st.sampled_from([0, 1])), draw(st.sampled_from([2, 3]))))
     return reduce(lambda left, i: Join(left, sides[i], on(draw(st.integers(0, i - 1)), i)), range(1, count), sides[0])
+
+
+@st.composite
+def refreshed(draw: st.DrawFn) -> Node:
+    """Joins of inputs of any kind whose windows are refreshed together: rows come and go at refreshes only."""
+    slide, origin = draw(st.integers(2, 5)), draw(st.integers(0, 3))
+    kinds = st.builds(SlidingWindow, st.integers(1, 9), st.just(slide), st.just(origin), st.integers(0, 1))
+    return draw(joins(lambda stream: any_input(stream, kinds), 2))
 
 
 def on(one: int, other: int) -> Scalar:

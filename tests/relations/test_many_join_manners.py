@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -17,10 +18,10 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
 from panewise.queries.relations import RelationQuery
 from panewise.windows.sliding import SlidingWindow
-from relations.many_joins import MANNERS, STREAMS, any_input, decided, in_time, joins
+from relations.many_joins import MANNERS, STREAMS, any_input, decided, in_time, joins, refreshed
 from relations.plans import PLACES, timelines
 from relations.running import assert_like_the_oracle, bag, run_relation
-from relations.test_golab_refreshes import refresh, with_numbers, with_slide
+from relations.test_golab_refreshes import refresh, with_slide
 
 CONTINUOUS = joins(lambda stream: in_time(stream, st.builds(SlidingWindow.scoped, st.integers(1, 8))), 2)
 ORDERS = st.permutations(range(4))
@@ -60,7 +61,8 @@ def test_property_9_over_inputs_whose_rows_leave_early(plan: Node, items: Timeli
 def test_property_9_no_restore_finds_the_part_that_still_holds_at_the_refresh_and_restore_all_of_it(
         plan: Node, slide: int, items: Timeline, cuts: frozenset[int], saves: frozenset[int], order: list[int],
         how: str) -> None:
-    numbered = with_numbers(items)  # each result has a value of its own
+    numbered = [replace(a, item={**a.item, "v": place}) if a.is_row else a  # type: ignore[dict-item]
+                for place, a in enumerate(items, 1)]  # each result has a value of its own
     restored: Counter[tuple[str, int]] = Counter()
     held: Counter[tuple[str, int]] = Counter()
     for row in results(plan, numbered, "at once: eager", order):
@@ -75,6 +77,16 @@ def test_property_9_no_restore_finds_the_part_that_still_holds_at_the_refresh_an
 
     assert reported(restore=True) == restored
     assert reported(restore=False) == +held
+
+
+@settings(max_examples=60, deadline=None)
+@given(refreshed(), timelines(STREAMS, rows=20), PLACES, PLACES, st.sampled_from(["at once", *MANNERS]))
+def test_where_rows_come_and_go_at_refreshes_only(plan: Node, items: Timeline, cuts: frozenset[int],
+                                                  saves: frozenset[int], how: str) -> None:
+    """What will be gone at the next refresh is let go before it, and nothing is missed (J3), also of strict inputs."""
+    assert_like_the_oracle(plan, items, cuts, saves, joins=how)
+    assert all(found.manner.born_at_refreshes == ("eager" not in how.partition(",")[0])
+               for found in decided(plan, how).at_once)
 
 
 @settings(max_examples=40, deadline=None)

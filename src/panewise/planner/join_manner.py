@@ -116,12 +116,15 @@ def _is_born_at_refreshes(node: n.Node) -> bool:
     row may reach after the refresh that would have shown it."""
     if not isinstance(node, n.Window):
         return isinstance(node, PASSES)
-    attribute, below = node.clause.attribute, node.input
-    while isinstance(below, n.Filter | n.Qualify):
+    attribute: str | None = node.clause.attribute
+    below = node.input
+    while isinstance(below, n.Filter | n.Qualify | n.Project) and attribute is not None:
         if isinstance(below, n.Qualify):
             attribute = attribute.removeprefix(f"{below.alias}.")
+        elif isinstance(below, n.Project):
+            attribute = next((i.scalar.column_name for i in below.items if i.name == attribute), None)
         below = below.input
-    return isinstance(below, n.Source) and below.schema.time == attribute
+    return isinstance(below, n.Source) and attribute is not None and below.schema.time == attribute
 
 
 def describe_manner(manner: Manner, unit: OrdinalKind) -> str:
