@@ -76,6 +76,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run one query."""
+    if options.joins != "auto" and (options.engine != "embedded" or is_live(options)):
+        raise PlanError("--joins is for files on --engine embedded; on Spark statistics choose how windows are joined: "
+                        "leave it out, or give --stats")
     if is_spark_live(options):
         return run_spark_live(options)
     live = is_live(options)
@@ -96,8 +99,6 @@ def command(options: argparse.Namespace) -> int:
     if unknown := sorted(set(times) - set(streams)):
         raise PlanError(f"--time names {unknown[0]!r}, but there is no such --stream")
     params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
-    if options.engine != "embedded" and options.joins != "auto":
-        raise PlanError("--joins is for --engine embedded: on Spark statistics choose how windows are joined (--stats)")
     plan = plan_of(query_text(options.query), {n: s.schema for n, s in streams.items()}, params)
     check(plan, options.engine)
     stats = parse_statistics(options.stats) if options.stats else None
