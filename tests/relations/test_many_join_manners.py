@@ -206,6 +206,7 @@ def test_the_query_says_how_it_is_evaluated_and_the_plan_shows_it(select: str, w
     text = "SELECT {} FROM a [{}], b [{}], c [{}] WHERE a.k = b.k AND b.k = c.k".format(select, *[window] * 3)
     rows = [{"ts": 1, "k": "x"}]
     assert f": {said}\n" in pw.explain(text, joins=how, a=rows, b=rows, c=rows)
+    assert "3 windows joined at once" in pw.explain(text, joins=how, a=rows, b=rows, c=rows, format="svg")
 
 
 def test_a_checkpoint_goes_on_in_another_manner() -> None:

@@ -48,17 +48,17 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
         return explain_plan(plan, format, **shown)
     found = optimize(plan, relations, style=style)
     decided = physical(found.chosen.plan, relations if style == "upa" else None, asked)
-    if relations is not None and format != "text":  # a picture of the plan that won
-        return explain_plan(found.chosen.plan, format, notes=state_notes(found.chosen, decided=decided))
+    running = state_notes(found.chosen, costs=relations is not None, decided=decided)
+    if format != "text" and (relations is not None or decided.at_once):  # a picture of the plan that won
+        return explain_plan(found.chosen.plan, format, notes=running)
     if relations is None:
         shown["notes"] = {**state_notes(as_written(found), costs=False), **shown["notes"]}
         text = explain_plan(plan, format, **shown)
-        if not decided.at_once or format != "text":
+        if not decided.at_once:
             return text
-        running = state_notes(found.chosen, costs=False, decided=decided)
         return f"{text}\n\nas it runs\n{explain_plan(found.chosen.plan, notes=running)}"
     text = f"{explain_plan(plan, format, **shown)}\n\n{describe_candidates(found)}"
-    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=state_notes(found.chosen, decided=decided))}"
+    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=running)}"
 
 
 def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: Stats | str = None,

@@ -92,8 +92,8 @@ def physical(plan: n.Node, known: RelationStatistics | None, joins: Joins = AUTO
     flows = Flows(plan, NOTHING_KNOWN if known is None else known)
     found = tuple(_at_once(plan, flows, joins)) if joins.at_once is not False else ()
     if joins.at_once and not found:
-        raise PlanError("joins='at once': no join of this query can be run so, for that takes windows joined on one "
-                        "column of each and on nothing else; leave joins= out")
+        raise PlanError("joins='at once': no join of this query can be run so, for that takes windows, none of them "
+                        "INTERNAL, joined on one column of each and on nothing else; leave joins= out")
     return Physical(frozenset() if known is None else announced(choose_structures(plan, flows=flows)), found)
 
 
