@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from panewise.queries.relations import RelationQuery
 from panewise.queries.relations.tree import Stage
 from relations.many_joins import MANNERS, STREAMS, any_input, joins
 from relations.plans import PLACES, source, timelines
-from relations.running import assert_like_the_oracle, run_relation
+from relations.running import assert_like_the_oracle, bag, run_relation
 
 COLUMNS = "ts bigint, k string, v bigint"
 TEXT = "SELECT * FROM s [{0}], t [{0}], u [{0}] WHERE s.k = t.k AND t.k = u.k"
@@ -86,6 +88,16 @@ def test_statistics_decide_unless_a_way_is_asked_for() -> None:
     assert not at_once(stats=MANY, joins="by twos")
     assert not at_once()
     assert at_once(joins="at once")
+
+
+@pytest.mark.parametrize("window", ["CALENDAR 1 month", "UNBOUNDED", "NOW", "RANGE 10 days SLIDE 1 day"])
+@pytest.mark.parametrize("how", ["at once", "at once: lazy, eager expiry"])
+def test_any_window_over_timestamps_is_joined_at_once(window: str, how: str) -> None:
+    rows = [{"ts": datetime(2026, 1, day, tzinfo=UTC), "k": "a"} for day in (1, 9, 30)]
+    text = f"SELECT s.ts, u.ts AS other FROM s [{window}], t [{window}], u [{window}] WHERE s.k = t.k AND t.k = u.k"
+    found, expected = (pw.sql(text, joins=joins, s=rows, t=rows, u=rows) for joins in (how, "by twos"))
+    assert len(list(expected)) >= 3
+    assert bag(found) == bag(expected)
 
 
 def test_what_cannot_be_asked_for_is_refused() -> None:

@@ -21,6 +21,7 @@ from panewise.planner.join_order import Order
 from panewise.planner.patterns import format_amount
 from panewise.windows.base import Clock
 from panewise.windows.refreshing import plain
+from panewise.windows.sliding import SlidingWindow
 
 LAZY_SHARE = 20
 """Lazy evaluation without a SLIDE is done so many times in the shortest window (Golab 2.3: every 5 %)."""
@@ -75,8 +76,8 @@ def manner_of(join: n.Node, order: Order, asked: Joins = AUTO, *, restore: n.Nod
     windows = exposed_windows(join)
     refreshes = common_refreshes(exposed_windows(restore) if restore is not None else windows, counted=restore is None)
     born_at_them = restore is None and refreshes is not None and all(map(_is_born_at_refreshes, _inputs(join)))
-    shortest = min((getattr(plain(w.clause.spec), "range", WHOLE_STEP) for w in windows
-                    if w.clause.spec.clock is Clock.TIME), default=WHOLE_STEP)
+    shortest = min((int(getattr(spec, "range", WHOLE_STEP)) for spec in (plain(w.clause.spec) for w in windows)
+                    if spec.clock is Clock.TIME and spec.kind != "calendar"), default=WHOLE_STEP)
     eager_expiry = refreshes is not None and COPIED * refreshes.length >= shortest
     if asked.expiry is not None:
         eager_expiry = asked.expiry is Timing.EAGER
@@ -92,9 +93,10 @@ def common_refreshes(windows: Sequence[n.Window], *, counted: bool) -> Refreshes
     found = set()
     for window in windows:
         spec = plain(window.clause.spec)
-        if spec.clock is Clock.TIME or counted:
-            slide = int(getattr(spec, "slide", 1)) if spec.kind == "sliding" and spec.clock is Clock.TIME else 1
-            found.add((slide, int(getattr(spec, "origin", 0)) % slide))
+        if isinstance(spec, SlidingWindow) and spec.kind == "sliding":
+            found.add((spec.slide, spec.origin % spec.slide))
+        elif spec.clock is Clock.TIME or counted:
+            found.add((1, 0))
     slide, origin = found.pop() if len(found) == 1 else (1, 0)
     return Refreshes(slide, origin) if slide > 1 else None
 
