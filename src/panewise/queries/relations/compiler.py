@@ -193,10 +193,9 @@ class Compiler:
         stages = [self.relation(side) for side in found.inputs]
         windows = [JoinedWindow(stage.schema, column, self.in_order(stage), self.has_ends(stage))
                    for stage, column in zip(stages, found.columns, strict=True)]
-        operator = ManyJoin(windows, found.key, self.uids, found.manner)
-        joined = replace(self.stage(found.node, operator, *stages), runs=str(found))
-        names = found.node.columns
-        if tuple(joined.schema.names) == tuple(names):
+        joined = self.stage(found.node, ManyJoin(windows, found.key, self.uids, found.manner), *stages)
+        joined, names = replace(joined, runs=str(found)), list(found.node.columns)
+        if joined.schema.names == names:
             return joined
         shown = ProjectRows(joined.schema, names, [Scalar.column(name) for name in names])
         return Stage(shown, (joined,), joined.label, "hidden")

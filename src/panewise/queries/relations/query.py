@@ -55,9 +55,9 @@ class RelationQuery(ShowsLateRows):
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
     ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
     give the same results; then what comes and goes is counted, and ``status()["replan"]`` says when another plan has
-    become better. ``decided`` is what they decide beside the plan, where plan and all were chosen before, and
-    ``watched`` the choice that is then watched. ``joins`` are run ``at once`` or ``by twos``, whatever statistics say
-    (:class:`Joins`). With ``current`` the relation itself is kept, for :meth:`current` to show.
+    become better. ``decided`` is what they decide beside the plan, where all was chosen before, and ``watched`` the
+    choice that is then watched. ``joins`` runs joins ``at once`` or ``by twos`` (:class:`Joins`), whatever statistics
+    say. With ``current`` the relation itself is kept, for :meth:`current` to show.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
