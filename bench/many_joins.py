@@ -2,8 +2,9 @@
 
     python bench/many_joins.py [--seconds 20] [--repeat 3] [--json FILE]
 
-The same streams through the same query, once in either way; results are counted and must be as many. *partners* are the
-rows of a window that a row meets, *kept* the most rows in all operators, *chosen* what statistics choose.
+The same streams through the same query, once in either way, time of the processor; results must be as many. *partners*
+are the rows of a window that a row meets, *kept* the most rows and results in all operators, *chosen* what statistics
+choose. Results over windows by rows are taken back, so in either way they are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,8 @@ from common import median, pin, rate, table_text, write_json
 
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import RelationQuery
-from panewise.planner.physical import physical
+from panewise.planner.join_manner import Joins
+from panewise.planner.physical import BY_RULE, physical
 from panewise.planner.relation_statistics import declared_relations
 from panewise.progress.punctuation import Punctuation
 from panewise.sql import parse
@@ -32,7 +33,7 @@ TICKS = 1_000
 STEPS = 20
 """Batches into which a run is cut, each followed by a promise."""
 QUERY = "SELECT S1.b, S2.b AS c, S3.b AS d FROM {} WHERE S1.a = S2.a AND S2.a = S3.a"
-FROM = "S1 [RANGE 5000], S2 [RANGE 5000], S3 [RANGE 5000]"
+IN_TIME = "RANGE 5000"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Case:
     name: str
     rates: tuple[int, int, int]
     values: tuple[int, int, int]
+    window: str = IN_TIME
 
 
 CASES = [
@@ -50,6 +52,9 @@ CASES = [
     Case("alike, 10 partners", (200, 200, 200), (100, 100, 100)),
     Case("a rare third", (2000, 2000, 5), (2000, 2000, 2000)),
     Case("a rare first pair", (20, 20, 20000), (2000, 2000, 2000)),
+    Case("by rows, 1 partner", (1000, 1000, 1000), (5000, 5000, 5000), "ROWS 5000"),
+    Case("by rows, 3 partners", (600, 600, 600), (1000, 1000, 1000), "ROWS 3000"),
+    Case("by rows, a rare third", (2000, 2000, 5), (2000, 2000, 2000), "ROWS 5000"),
 ]
 
 
@@ -63,7 +68,7 @@ def stream(rows_per_second: int, values: int, seconds: int, seed: int) -> pa.Tab
 def run(query: RelationQuery, streams: dict[str, pa.Table], seconds: int) -> tuple[float, int, int]:
     """Seconds, results, and the most rows that were kept."""
     results = kept = 0
-    started, aside = time.perf_counter(), 0.0
+    started, aside = time.process_time(), 0.0
     for step in range(1, STEPS + 1):
         until = seconds * TICKS * step // STEPS
         since = seconds * TICKS * (step - 1) // STEPS
@@ -72,27 +77,28 @@ def run(query: RelationQuery, streams: dict[str, pa.Table], seconds: int) -> tup
             first, last = np.searchsorted(ts, [since, until])
             results += query.push(name, table.slice(first, last - first)).num_rows
             results += query.push(name, Punctuation.below("ts", until)).num_rows
-        looking = time.perf_counter()
-        kept = max(kept, sum(counters.get("rows", 0) for counters in query.status(windows=0)["operators"]))
-        aside += time.perf_counter() - looking
+        looking = time.process_time()
+        kept = max(kept, sum(counters.get(name, 0) for counters in query.status(windows=0)["operators"]
+                             for name in ("rows", "pairs", "results")))
+        aside += time.process_time() - looking
     results += query.finish().num_rows
-    return time.perf_counter() - started - aside, results, kept
+    return time.process_time() - started - aside, results, kept
 
 
 def measure(case: Case, seconds: int, repeat: int) -> dict[str, Any]:
     each = list(enumerate(zip(case.rates, case.values, strict=True), start=1))
     streams = {f"S{i}": stream(r, v, seconds, i) for i, (r, v) in each}
-    plan = parse(QUERY.format(FROM), Catalog({name: SourceSchema.of(SCHEMA, time="ts") for name in streams}))
+    windows = ", ".join(f"{name} [{case.window}]" for name in streams)
+    plan = parse(QUERY.format(windows), Catalog({name: SourceSchema.of(SCHEMA, time="ts") for name in streams}))
     known = declared_relations({f"S{i}": {"rows_per_second": r / TICKS, "a": v} for i, (r, v) in each})
     running = RelationQuery(plan).running
     predicted = bool(physical(running, known).at_once)
-    with mock.patch("panewise.planner.physical.saves_work", return_value=True):
-        decided = physical(running, known)
+    decided = physical(running, known, Joins.parse("at once"))
     times: dict[str, list[float]] = {"two": [], "once": []}
     found: dict[str, tuple[int, int]] = {}
     for number in range(repeat + 1):
         for way in ("two", "once") if number % 2 else ("once", "two"):
-            query = RelationQuery(plan, decided=decided) if way == "once" else RelationQuery(plan)
+            query = RelationQuery(running, decided=decided if way == "once" else BY_RULE)
             taken, *found[way] = run(query, streams, seconds)
             if number:  # the first loads what is compiled
                 times[way].append(taken)

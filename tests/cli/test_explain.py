@@ -100,6 +100,16 @@ def test_analyze_is_for_window_aggregates(bids: str, capsys: pytest.CaptureFixtu
     assert "measured for window aggregates" in capsys.readouterr().err
 
 
+def test_windows_are_joined_as_asked_for(bids: str, capsys: pytest.CaptureFixture[str]) -> None:
+    query = "SELECT a.v FROM s [RANGE 10 s] AS a, s [RANGE 10 s] AS b WHERE a.k = b.k"
+    assert main(["explain", query, "--stream", bids, "--joins", "at once"]) == 0
+    assert "2 windows joined at once" in capsys.readouterr().out
+    run = ["run", query, "--stream", bids, "--joins", "at once: lazy", "--quiet", "--engine"]
+    assert main([*run, "embedded"]) == 0
+    assert main([*run, "spark"]) == 2
+    assert "--joins is for files on --engine embedded" in " ".join(capsys.readouterr().err.split())
+
+
 def test_run_takes_strategy_and_statistics(bids: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = set()
     for how in ((), ("--strategy", "buffering"), ("--stats", "rows_per_second=1,groups=2")):

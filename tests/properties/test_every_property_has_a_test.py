@@ -56,6 +56,7 @@ PROPERTIES = {
 
 RANDOM_PLANS, RELATIONS = "relations/test_random_plans.py", "relations/test_golab_properties.py"
 REFRESHES, LEGALITY = "relations/test_golab_refreshes.py", "planner/test_legality.py"
+MANNERS = "relations/test_many_join_manners.py"
 
 GOLAB = {
     1: [(RANDOM_PLANS, "test_every_plan_equals_its_definition_at_every_instant"),
@@ -75,8 +76,9 @@ GOLAB = {
         (REFRESHES, "test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refresh"),
         (REFRESHES, "test_property_7_where_results_leave_in_order_no_restore_loses_nothing")],
     8: [(REFRESHES, "test_property_8_no_restore_loses_about_the_slide_over_twice_the_range")],
-    9: [("kernels/test_multiway_joins.py",
-         "test_property_9_every_way_gives_the_same_results_and_no_restore_those_that_still_hold")],
+    9: [(MANNERS, "test_property_9_eager_and_lazy_with_restore_find_the_same_in_any_probing_order"),
+        (MANNERS, "test_property_9_over_inputs_whose_rows_leave_early"),
+        (MANNERS, "test_property_9_no_restore_finds_the_part_that_still_holds_at_the_refresh_and_restore_all_of_it")],
     10: [(RELATIONS, "test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out")],
     11: [(RELATIONS, "test_property_11_an_output_window_shows_at_least_what_is_there_and_just_that_where_lives_are_"
                      "equal")],

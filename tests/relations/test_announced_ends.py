@@ -22,7 +22,7 @@ TEXT = """SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM s [RANGE 5] WH
             SELECT * FROM t [RANGE 5] WHERE t.k = s.k)) AS alone GROUP BY k"""
 
 
-def everywhere(query: RelationQuery, known: object) -> Physical:
+def everywhere(query: RelationQuery, *known: object) -> Physical:
     """As if all rows of every strict operator left early."""
     del known
     return Physical(frozenset(node for node in query.running.walk()

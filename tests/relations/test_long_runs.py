@@ -38,6 +38,7 @@ from panewise.queries.relations import RelationQuery
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
 from panewise.windows.sliding import SlidingWindow
+from relations.many_joins import MANNERS
 from relations.positive_plans import internal
 from relations.test_group_aggregates import call
 
@@ -99,14 +100,14 @@ def rows_of(seed: int) -> pa.Table:
     return pa.table({"ts": ts, "k": ts // 4 + rng.integers(0, 12, ROWS), "v": rng.integers(0, 5, ROWS)})
 
 
-def run(plan: Node, batch: int, restarts: tuple[int, ...] = ()) -> tuple[Counter[Any], RelationQuery]:
-    query = RelationQuery(plan, progress="ordered")
+def run(plan: Node, batch: int, restarts: tuple[int, ...] = (), **options: Any) -> tuple[Counter[Any], RelationQuery]:
+    query = RelationQuery(plan, progress="ordered", **options)
     tables = {"a": rows_of(1), "b": rows_of(2)}
     found: Counter[Any] = Counter()
     for first in range(0, ROWS, batch):
         if first in restarts:
             saved = query.snapshot()
-            query = RelationQuery(plan, progress="ordered")
+            query = RelationQuery(plan, progress="ordered", **options)
             query.restore(saved)
         for name in query.streams:
             found.update(_rows(query.push(name, tables[name].slice(first, batch))))
@@ -211,3 +212,19 @@ def test_what_a_row_costs_grows_by_levels_where_rows_leave_in_any_order() -> Non
 
     short, long = merged_per_row(pairs(500), (), 1_000), merged_per_row(pairs(8_000), (), 9_000)
     assert long < 2 * short < 20
+
+
+def of_three(*sides: Node) -> Node:
+    one, two, three = (Qualify(side, name) for side, name in zip(sides, "xyz", strict=True))
+    return Join(Join(one, two, Scalar.parse("`x.k` = `y.k`")), three, Scalar.parse("`y.k` = `z.k`"))
+
+
+@pytest.mark.parametrize("how", ["at once", *MANNERS])
+@pytest.mark.parametrize("plan", [of_three(A, B, A), of_three(A, PARTS, B),
+                                  of_three(COUNTED, A, AntiJoin(B, Qualify(COUNTED, "r"), MORE))],
+                         ids=["by time", "by rows", "not exists"])
+def test_windows_joined_at_once_give_what_they_give_by_twos(plan: Node, how: str) -> None:
+    small, query = run(plan, 500, restarts=(5_000, 11_500), joins=how)
+    assert any("runs" in state for state in query.status()["operators"])
+    assert small == run(plan, ROWS)[0]
+    assert sum(small.values()) > 200

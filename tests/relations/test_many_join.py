@@ -1,52 +1,32 @@
-"""Joins of three and more windows run at once: the same answers as trees of joins of two, and when it is done."""
+"""Joins of windows run at once: the same answers as trees of joins of two, over any inputs, and when it is done."""
 
 from __future__ import annotations
 
-from functools import reduce
-from unittest import mock
+from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import panewise as pw
 from panewise.api.query import plan_of
+from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.many_join import ManyJoin
-from panewise.plan.nodes import Distinct, Join, NamedScalar, Node, Project, Qualify
+from panewise.plan.nodes import Distinct, NamedScalar, Node, Project
 from panewise.planner.join_order import Stream
-from panewise.planner.physical import Physical, one_attribute, physical, saves_work
-from panewise.planner.relation_statistics import NOTHING_KNOWN
+from panewise.planner.physical import one_attribute, saves_work
 from panewise.progress.timeline import Timeline
 from panewise.queries.relations import RelationQuery
 from panewise.queries.relations.tree import Stage
-from relations.plans import PLACES, TIME_WINDOWS, source, timelines, windows
-from relations.running import assert_like_the_oracle, run_relation
+from relations.many_joins import MANNERS, STREAMS, any_input, joins
+from relations.plans import PLACES, source, timelines
+from relations.running import assert_like_the_oracle, bag, run_relation
 
-STREAMS = ("s", "t", "u")
-NAMES = "abcd"
 COLUMNS = "ts bigint, k string, v bigint"
-
-
-@st.composite
-def joins(draw: st.DrawFn) -> Node:
-    """Three or four windows on one column, in a tree of any shape."""
-    count = draw(st.integers(3, 4))
-    inputs = [Qualify(draw(windows(draw(st.sampled_from(STREAMS)), TIME_WINDOWS)), NAMES[i]) for i in range(count)]
-    if count == 4 and draw(st.booleans()):
-        left, right = (Join(*inputs[i:i + 2], on(i, i + 1)) for i in (0, 2))
-        return Join(left, right, on(draw(st.sampled_from([0, 1])), draw(st.sampled_from([2, 3]))))
-    return reduce(lambda left, i: Join(left, inputs[i], on(draw(st.integers(0, i - 1)), i)), range(1, count), inputs[0])
-
-
-def on(one: int, other: int) -> Scalar:
-    return Scalar.parse(f"`{NAMES[one]}.k` = `{NAMES[other]}.k`")
-
-
-def at_once(query: RelationQuery, known: object) -> Physical:
-    """As if it always paid."""
-    del known
-    with mock.patch("panewise.planner.physical.saves_work", return_value=True):
-        return physical(query.running, NOTHING_KNOWN)
+TEXT = "SELECT * FROM s [{0}], t [{0}], u [{0}] WHERE s.k = t.k AND t.k = u.k"
+SCHEMAS = dict.fromkeys(STREAMS, COLUMNS)
+MANY = {f"{name}.rows_per_second": 100 for name in STREAMS} | {f"{name}.k": 10 for name in STREAMS}
 
 
 def operators(root: Stage) -> list[type]:
@@ -54,24 +34,37 @@ def operators(root: Stage) -> list[type]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(joins(), timelines(STREAMS, rows=18, times=12), PLACES, PLACES)
+@given(joins(), timelines(STREAMS, rows=18, times=12), PLACES, PLACES, st.sampled_from(["at once", *MANNERS]))
 def test_joined_at_once_gives_the_oracles_answer(plan: Node, items: Timeline, cuts: frozenset[int],
-                                                 saves: frozenset[int]) -> None:
-    with mock.patch.object(RelationQuery, "_physical", at_once):
-        assert_like_the_oracle(plan, items, cuts, saves)
-        _, query = run_relation(plan, items)
-        assert operators(query._root).count(ManyJoin) == (one_attribute(query.running) is not None)
+                                                 saves: frozenset[int], how: str) -> None:
+    assert_like_the_oracle(plan, items, cuts, saves, joins=how)
+    _, query = run_relation(plan, items, joins=how)
+    assert ManyJoin in operators(query._root)
+
+
+@settings(max_examples=100, deadline=None)
+@given(joins(any_input, least=2), timelines(STREAMS, rows=18, times=12), PLACES, PLACES,
+       st.sampled_from(["at once", *MANNERS]))
+def test_over_inputs_whose_rows_leave_early_too(plan: Node, items: Timeline, cuts: frozenset[int],
+                                                saves: frozenset[int], how: str) -> None:
+    """Windows by rows, NOT EXISTS, EXCEPT ALL: an end of a row becomes the ends of the results it is part of."""
+    assert_like_the_oracle(plan, items, cuts, saves, joins=how)
 
 
 @settings(max_examples=30, deadline=None)
-@given(joins(), timelines(STREAMS, rows=18, times=12), PLACES)
-def test_below_other_operators_too(join: Node, items: Timeline, saves: frozenset[int]) -> None:
+@given(joins(any_input), timelines(STREAMS, rows=18, times=12), PLACES, st.sampled_from(MANNERS))
+def test_below_other_operators_too(join: Node, items: Timeline, saves: frozenset[int], how: str) -> None:
     plan = Distinct(Project(join, (NamedScalar("k", Scalar.column("a.k")), NamedScalar("v", Scalar.column("b.v")))))
-    with mock.patch.object(RelationQuery, "_physical", at_once):
-        assert_like_the_oracle(plan, items, frozenset(), saves)
+    assert_like_the_oracle(plan, items, frozenset(), saves, joins=how)
 
 
-def test_only_equal_columns_of_windows_without_negatives_are_joined_at_once() -> None:
+@settings(max_examples=30, deadline=None)
+@given(joins(any_input), timelines(STREAMS, rows=18, times=12), PLACES, st.sampled_from(MANNERS))
+def test_where_every_end_is_sent_too(plan: Node, items: Timeline, saves: frozenset[int], how: str) -> None:
+    assert_like_the_oracle(plan, items, frozenset(), saves, joins=how, style="negative")
+
+
+def test_only_equal_columns_are_joined_at_once() -> None:
     def found(text: str) -> bool:
         plan = plan_of(text, {name: source(name).schema for name in STREAMS})
         return any(one_attribute(node) is not None for node in RelationQuery(plan).running.walk())
@@ -79,24 +72,43 @@ def test_only_equal_columns_of_windows_without_negatives_are_joined_at_once() ->
     three = "SELECT * FROM s [RANGE 5], t [RANGE 5], u [{}] WHERE s.k = t.k AND {}"
     assert found(three.format("RANGE 5", "t.k = u.k"))
     assert found(three.format("RANGE 5", "t.k = u.k").replace("*", "s.v, u.v AS other"))  # columns are left out between
-    assert not found(three.format("ROWS 5", "t.k = u.k"))  # rows leave when others come
+    assert found(three.format("ROWS 5", "t.k = u.k"))  # rows leave when others come
     assert not found(three.format("RANGE 5", "t.v = u.v"))  # two attributes
     assert not found(three.format("RANGE 5", "t.k = u.k AND s.v < u.v"))
     assert not found("SELECT * FROM s [RANGE 5], t [RANGE 5] WHERE s.k = t.k")
 
 
-def test_statistics_decide_and_the_plan_says_so() -> None:
-    text = "SELECT * FROM s [RANGE 10], t [RANGE 10], u [RANGE 10] WHERE s.k = t.k AND t.k = u.k"
-    many = {f"{name}.rows_per_second": 100 for name in STREAMS} | {f"{name}.k": 10 for name in STREAMS}
-    schemas = dict.fromkeys(STREAMS, COLUMNS)
-    query = pw.open_query(text, stats=many, **schemas)
-    assert isinstance(query, RelationQuery)
-    assert ManyJoin in operators(query._root)
-    assert "3 windows joined at once, probed in the order" in pw.explain(
-        text, stats=many, **{name: [{"ts": 1, "k": "a", "v": 1}] for name in STREAMS})
-    by_rule = pw.open_query(text, **schemas)
-    assert isinstance(by_rule, RelationQuery)
-    assert ManyJoin not in operators(by_rule._root)
+def test_statistics_decide_unless_a_way_is_asked_for() -> None:
+    def at_once(**options: object) -> bool:
+        query = pw.open_query(TEXT.format("RANGE 10"), **options, **SCHEMAS)  # type: ignore[arg-type]
+        assert isinstance(query, RelationQuery)
+        return ManyJoin in operators(query._root)
+
+    assert at_once(stats=MANY)
+    assert not at_once(stats=MANY, joins="by twos")
+    assert not at_once()
+    assert at_once(joins="at once")
+
+
+@pytest.mark.parametrize("window", ["CALENDAR 1 month", "UNBOUNDED", "NOW", "RANGE 10 days SLIDE 1 day"])
+@pytest.mark.parametrize("how", ["at once", "at once: lazy, eager expiry"])
+def test_any_window_over_timestamps_is_joined_at_once(window: str, how: str) -> None:
+    rows = [{"ts": datetime(2026, 1, day, tzinfo=UTC), "k": "a"} for day in (1, 9, 30)]
+    text = f"SELECT s.ts, u.ts AS other FROM s [{window}], t [{window}], u [{window}] WHERE s.k = t.k AND t.k = u.k"
+    found, expected = (pw.sql(text, joins=joins, s=rows, t=rows, u=rows) for joins in (how, "by twos"))
+    assert len(list(expected)) >= 3
+    assert bag(found) == bag(expected)
+
+
+def test_what_cannot_be_asked_for_is_refused() -> None:
+    with pytest.raises(PlanError, match="no way to run joins"):
+        pw.open_query(TEXT.format("RANGE 10"), joins="at once: sometimes", **SCHEMAS)
+    with pytest.raises(PlanError, match="no way to run joins"):
+        pw.open_query(TEXT.format("RANGE 10"), joins="by twos: lazy", **SCHEMAS)
+    with pytest.raises(PlanError, match="no join of this query can be run so"):
+        pw.open_query("SELECT * FROM s [RANGE 5], t [RANGE 5] WHERE s.v < t.v", joins="at once", s=COLUMNS, t=COLUMNS)
+    with pytest.raises(PlanError, match="this query joins none"):
+        pw.open_query("SELECT count(*) [RANGE 5, SLIDE 5, WA ts] AS n FROM s", joins="at once", s=COLUMNS)
 
 
 def test_a_selective_first_join_is_better_kept() -> None:

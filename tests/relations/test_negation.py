@@ -83,7 +83,7 @@ def test_a_difference_of_windows_on_another_column_than_the_time_tells_no_instan
     shifts = Random(15)
     timeline: Timeline = []
     for ts in range(40):
-        row = {"ts": ts, "k": shifts.randrange(2), "v": max(0, ts + shifts.randint(-4, 4))}
+        row = {"ts": ts, "k": shifts.choice("xy"), "v": max(0, ts + shifts.randint(-4, 4))}
         timeline += [Arrival("s", row), Arrival("s", Punctuation.below("v", ts - 8)),
                      Arrival("s", Punctuation.below("ts", ts))]
     assert_like_the_oracle(BagDifference(five, three), timeline, frozenset(range(0, 120, 7)), frozenset({40}))

@@ -18,9 +18,10 @@ from panewise.planner.choices import Stats, choices, explained
 from panewise.planner.explain import Format
 from panewise.planner.explain import explain as explain_plan
 from panewise.planner.held import Style
+from panewise.planner.join_manner import Joins
 from panewise.planner.legality import problems
 from panewise.planner.optimizer import as_written, is_relational, optimize
-from panewise.planner.physical import BY_RULE, physical
+from panewise.planner.physical import physical
 from panewise.planner.relation_sampling import measured_relations
 from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
 from panewise.planner.sampling import measured
@@ -31,28 +32,33 @@ MEASURE = "measure"
 
 
 def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None, format: Format = "text", *,
-                    stats: Stats | str = None, strategy: str = "auto", style: Style = "upa") -> str:
+                    stats: Stats | str = None, strategy: str = "auto", style: Style = "upa",
+                    joins: str = "auto") -> str:
     """A plan with the strategies the embedded engine would take.
 
     Of a relational plan also what every operator keeps, and with statistics the plans there are, with label and cost.
     ``stats`` are what the user declares, as a mapping or as the text of the command line, or ``"measure"``. Names with
     a dot, such as ``S.rows_per_second``, speak of the inputs of a relational plan. ``style`` is how expiry travels
-    through such a plan: by update pattern, as negatives, or by searching lists.
+    through such a plan: by update pattern, as negatives, or by searching lists; ``joins`` how its windows are joined.
     """
-    relations = relation_statistics(plan, streams, stats)
+    asked, relations = Joins.parse(joins), relation_statistics(plan, streams, stats)
     given = None if relations is not None else statistics(plan, streams, stats)
     shown = explained(choices(plan, given, strategy=strategy))
     if not is_relational(plan) or list(problems(plan)):
         return explain_plan(plan, format, **shown)
     found = optimize(plan, relations, style=style)
-    decided = physical(found.chosen.plan, relations) if style == "upa" else BY_RULE
-    if relations is not None and format != "text":  # a picture of the plan that won
-        return explain_plan(found.chosen.plan, format, notes=state_notes(found.chosen, decided=decided))
+    decided = physical(found.chosen.plan, relations if style == "upa" else None, asked)
+    running = state_notes(found.chosen, costs=relations is not None, decided=decided)
+    if format != "text" and (relations is not None or decided.at_once):  # a picture of the plan that won
+        return explain_plan(found.chosen.plan, format, notes=running)
     if relations is None:
         shown["notes"] = {**state_notes(as_written(found), costs=False), **shown["notes"]}
-        return explain_plan(plan, format, **shown)
+        text = explain_plan(plan, format, **shown)
+        if not decided.at_once:
+            return text
+        return f"{text}\n\nas it runs\n{explain_plan(found.chosen.plan, notes=running)}"
     text = f"{explain_plan(plan, format, **shown)}\n\n{describe_candidates(found)}"
-    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=state_notes(found.chosen, decided=decided))}"
+    return f"{text}\n\n{explain_plan(found.chosen.plan, notes=running)}"
 
 
 def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: Stats | str = None,

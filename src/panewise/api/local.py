@@ -45,14 +45,14 @@ class LocalRun:
 def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
               progress: str | Mapping[str, str] = "source", checkpoint: str | Path | None = None,
               on_item: OnItem | None = None, emit: str = "final", strategy: str = "auto",
-              stats: Stats = None) -> LocalRun:
+              stats: Stats = None, joins: str = "auto") -> LocalRun:
     """Start a run; ``on_item`` sees everything that is read, for a progress display."""
     if engine == "oracle":
         check_final(emit, engine)
         if checkpoint is not None:
             raise PlanError("the oracle keeps no checkpoint: it reads everything each time; leave the checkpoint out")
         return _on_oracle(plan, streams, late, progress)
-    query = open_plan(plan, late=late, progress=progress, emit=emit, strategy=strategy, stats=stats)
+    query = open_plan(plan, late=late, progress=progress, emit=emit, strategy=strategy, stats=stats, joins=joins)
     attribute = windowing_attribute(plan)
     inputs = {n: _watched(n, streams[n].items(attribute=ordered_by(streams[n], attribute)), on_item)
               for n in query.streams if n in streams}

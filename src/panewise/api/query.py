@@ -26,13 +26,13 @@ ENGINES = ("spark", "embedded", "oracle")
 
 def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | None = None, late: str = "drop",
         progress: str | Mapping[str, str] = "source", time: str | None = None, emit: str = "final",
-        strategy: str = "auto", stats: Stats = None, **streams: Any) -> Any:
+        strategy: str = "auto", stats: Stats = None, joins: str = "auto", **streams: Any) -> Any:
     """Run a query; keyword arguments name its streams.
 
     Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
     else (paths, Arrow or pandas tables, rows with punctuation) runs in process and gives :class:`Results`;
-    ``strategy`` says how, as :func:`explain` shows. ``stats`` of the inputs choose among plans, on Spark those of joins
-    and changing relations.
+    ``strategy`` says how, as :func:`explain` shows, and ``joins`` whether windows are joined ``"by twos"`` or
+    ``"at once"``. ``stats`` of the inputs choose among plans, on Spark those of joins and changing relations.
 
     >>> rows = [{"k": "a", "ts": 1}, {"k": "a", "ts": 7}, {"k": "b", "ts": 3}]
     >>> results = sql("SELECT k, count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s GROUP BY k", s=rows)
@@ -40,26 +40,26 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     [('a', 2), ('b', 1)]
     """
     if has_dataframe(streams):
-        if strategy != "auto":
-            raise PlanError("strategy= chooses how a query runs in process; on Spark that is chosen by rule, as "
-                            "explain() shows: leave it out")
+        if (strategy, joins) != ("auto", "auto"):
+            raise PlanError(f"{'strategy' if strategy != 'auto' else 'joins'}= chooses how a query runs in process; on "
+                            "Spark that is chosen by rule, as explain() shows: leave it out")
         return _on_spark(text, engine, params, late, progress, time, emit, stats, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
     return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit,
-                    strategy=strategy, stats=stats)
+                    strategy=strategy, stats=stats, joins=joins)
 
 
 def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "drop",
              progress: str | Mapping[str, str] = "source", emit: str = "final", strategy: str = "auto",
-             stats: Stats = None) -> Any:
+             stats: Stats = None, joins: str = "auto") -> Any:
     """A plan over local streams on an engine without a JVM."""
     if engine == "spark":
         raise PlanError("engine='spark' needs DataFrames: read the data with Spark, or leave the engine to panewise")
     if engine not in ENGINES:
         raise PlanError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
     return run_local(plan, streams, engine=engine, late=late, progress=progress, emit=emit, strategy=strategy,
-                     stats=stats).collect()
+                     stats=stats, joins=joins).collect()
 
 
 def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mapping[str, object] | None = None) -> Node:
@@ -72,12 +72,13 @@ def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mappi
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
                progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
                strategy: str = "auto", stats: Stats = None, empty_windows: bool = False, current: bool = False,
-               **schemas: Columns) -> RunningQuery:
+               joins: str = "auto", **schemas: Columns) -> RunningQuery:
     """A query to push rows and punctuation into by hand; keyword arguments give the streams' columns.
 
     Columns are an Arrow schema, types by name, or text such as ``"ts timestamp, price double"``. With
     ``empty_windows`` a group that was seen has a result for windows without rows, too. With ``current`` a query that
-    is a relation keeps it: ``query.current()`` is the relation at the last complete instant.
+    is a relation keeps it: ``query.current()`` is the relation at the last complete instant. ``joins`` are those of
+    :func:`sql`, also ``"at once: eager"`` or ``"at once: lazy, eager expiry"``.
 
     >>> query = open_query("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s="ts bigint")
     >>> query.push("s", [{"ts": 3}, {"ts": 12}]).num_rows
@@ -87,12 +88,12 @@ def open_query(text: str, *, params: Mapping[str, object] | None = None, late: s
     """
     plan = plan_of(text, {name: SourceSchema.of(parse_columns(given)) for name, given in schemas.items()}, params)
     return open_plan(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
-                     stats=stats, empty_windows=empty_windows, current=current)
+                     stats=stats, empty_windows=empty_windows, current=current, joins=joins)
 
 
 def explain(text: str, *, format: Format = "text", params: Mapping[str, object] | None = None, time: str | None = None,
             stats: Stats | str = None, strategy: str = "auto", analyze: bool = False, late: str = "drop",
-            progress: str | Mapping[str, str] = "source", **streams: Any) -> str:
+            progress: str | Mapping[str, str] = "source", joins: str = "auto", **streams: Any) -> str:
     """The plan of a query with update patterns, windows, progress and strategies, as text, SVG or HTML.
 
     With ``stats`` every kernel that could run a window aggregate shows what it would cost: declared
@@ -107,7 +108,7 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     frames = has_dataframe(streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
-        text = explain_streams(plan, local, format, stats=stats, strategy=strategy)
+        text = explain_streams(plan, local, format, stats=stats, strategy=strategy, joins=joins)
         if not frames or format != "text":
             return text
         return f"{text}\n\n{_explain_spark(plan, plain_inputs(streams)[0], stats)}"

@@ -34,6 +34,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--style", choices=STYLES, default="upa",
                         help="how expiry travels through a relational plan: by update pattern, as negatives, or by "
                         "searching lists")
+    parser.add_argument("--joins", default="auto", metavar="WAY",
+                        help="how windows are joined, instead of the best way: 'by twos', 'at once', 'at once: lazy'")
     parser.add_argument("--analyze", action="store_true",
                         help="run it on the embedded engine and show what happened: state, windows, late rows, time")
     parser.add_argument("--progress", default="source", metavar="POLICY", help="as for run, with --analyze")
@@ -55,7 +57,7 @@ def command(options: argparse.Namespace) -> int:
         text = analyzed(plan, opened, options)
     else:
         text = explain_streams(plan, opened, options.format, stats=options.stats, strategy=options.strategy,
-                               style=options.style)
+                               style=options.style, joins=options.joins)
         if options.format == "text":
             text = f"{text}\n\n{engines(plan)}"
     if options.out:

@@ -66,6 +66,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
                         help="how the embedded engine runs the windows, instead of the best way (see explain)")
     parser.add_argument("--stats", metavar="NAME=VALUE,...",
                         help="what the streams are like, to choose the strategy by cost (see explain)")
+    parser.add_argument("--joins", default="auto", metavar="WAY",
+                        help="how the embedded engine joins windows, instead of the best way: 'by twos', 'at once'")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
     parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
@@ -74,6 +76,9 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run one query."""
+    if options.joins != "auto" and (options.engine != "embedded" or is_live(options)):
+        raise PlanError("--joins is for files on --engine embedded; on Spark statistics choose how windows are joined: "
+                        "leave it out, or give --stats")
     if is_spark_live(options):
         return run_spark_live(options)
     live = is_live(options)
@@ -108,7 +113,8 @@ def command(options: argparse.Namespace) -> int:
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
-                            emit=options.emit, strategy=options.strategy, stats=stats)
+                            emit=options.emit, strategy=options.strategy, stats=stats,
+                            joins=options.joins)
         shown = _write(run, options, watch)
     late, status = run.finish()
     if options.late_out is not None and late is not None:

@@ -1,24 +1,27 @@
-"""What statistics decide about how a plan runs, beside the plan itself.
+"""What statistics, and the user, decide about how a plan runs, beside the plan itself.
 
 Where every end is sent (`structures`), and which joins of three or more windows on one attribute are run at once,
 without results in between (Golab 5.3). A tree of joins of two makes and keeps what its lower joins give; joined at
-once, every new row walks through the other windows again.
+once, every new row walks through the other windows again. Evaluation and expiry are `join_manner`'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from panewise.core.errors import PlanError
 from panewise.kernels.relations.key_codes import key_type
+from panewise.kernels.relations.many_join import Manner
 from panewise.plan import nodes as n
-from panewise.planner.forms import is_append_only, is_internal, is_mixed
-from panewise.planner.join_order import Order, Stream, best_order, join_size
-from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.forms import is_append_only, is_internal, is_mixed, time_kind
+from panewise.planner.join_manner import AUTO, Joins, describe_manner, manner_of
+from panewise.planner.join_order import Stream, best_order, join_size
+from panewise.planner.refreshing import eager, restored
 from panewise.planner.relation_flow import Flows
-from panewise.planner.relation_statistics import RelationStatistics
+from panewise.planner.relation_statistics import NOTHING_KNOWN, RelationStatistics
 from panewise.planner.rewrites.columns import owns
 from panewise.planner.rewrites.join_reorders import equal_columns, flattened, type_of
 from panewise.planner.rewrites.scalars import equalities
@@ -38,7 +41,16 @@ class JoinedAtOnce:
     columns: tuple[str, ...]
     key: pa.DataType
     """The type of all these columns."""
-    order: Order
+    manner: Manner
+    restore: bool = False
+    """Its windows are run as if they had no SLIDE, to report what lives between refreshes, too."""
+
+    @property
+    def running(self) -> JoinedAtOnce:
+        """As the query runs it."""
+        if not self.restore:
+            return self
+        return replace(self, node=eager(self.node), inputs=tuple(map(eager, self.inputs)), restore=False)
 
     @property
     def inner(self) -> list[n.Node]:
@@ -46,46 +58,64 @@ class JoinedAtOnce:
         return list(_joins_between(self.node, self.inputs))
 
     def __str__(self) -> str:
-        names = ", ".join(self.columns[i] for i in self.order)
-        return f"{len(self.inputs)} windows joined at once, probed in the order {names}"
+        names = ", ".join(self.columns[i] for i in self.manner.order)
+        manner = describe_manner(self.manner, time_kind(self.node))
+        return f"{len(self.inputs)} windows joined at once, probed in the order {names}: {manner}"
+
+    @property
+    def kept(self) -> str:
+        """What a checkpoint must agree on: the rows of each window are kept, in whatever manner they are joined."""
+        return f"{', '.join(self.columns)} joined at once"
 
 
 @dataclass(frozen=True)
 class Physical:
-    """What was decided; nothing without statistics."""
+    """What was decided; nothing without statistics, unless a user asked for it."""
 
     announced: frozenset[n.Node] = frozenset()
     """The strict operators from which on every end is sent."""
     at_once: tuple[JoinedAtOnce, ...] = ()
 
     def joined_at_once(self, node: n.Node) -> JoinedAtOnce | None:
-        """How a join is run as one, if it is."""
-        return next((found for found in self.at_once if found.node == node), None)
+        """How a join is run as one, if it is; as it is written, or as it runs."""
+        return next((found for found in self.at_once if found.node == node), None) or \
+            next((found.running for found in self.at_once if found.restore and found.running.node == node), None)
 
 
 BY_RULE = Physical()
 
 
-def physical(plan: n.Node, known: RelationStatistics | None) -> Physical:
-    """The decisions for a plan, by what is known of its inputs."""
-    if known is None:
+def physical(plan: n.Node, known: RelationStatistics | None, joins: Joins = AUTO) -> Physical:
+    """The decisions for a plan, by what is known of its inputs and what was asked for."""
+    if known is None and not joins.at_once:
         return BY_RULE
-    flows = Flows(plan, known)
-    return Physical(announced(choose_structures(plan, flows=flows)), tuple(_at_once(plan, flows)))
+    flows = Flows(plan, NOTHING_KNOWN if known is None else known)
+    found = tuple(_at_once(plan, flows, joins)) if joins.at_once is not False else ()
+    if joins.at_once and not found:
+        raise PlanError("joins='at once': no join of this query can be run so, for that takes windows, none of them "
+                        "INTERNAL, joined on one column of each and on nothing else; leave joins= out")
+    return Physical(frozenset() if known is None else announced(choose_structures(plan, flows=flows)), found)
 
 
-def _at_once(node: n.Node, flows: Flows) -> Iterator[JoinedAtOnce]:
-    found = one_attribute(node)
+def _at_once(node: n.Node, flows: Flows, joins: Joins, restore: n.Node | None = None) -> Iterator[JoinedAtOnce]:
+    found = one_attribute(node, least=2 if joins.at_once else 3)
     if found is not None:
         inputs, columns, key = found
         streams = [_stream(side, column, flows) for side, column in zip(inputs, columns, strict=True)]
-        if saves_work(streams):
-            yield JoinedAtOnce(node, tuple(inputs), tuple(columns), key, best_order(streams))
+        if joins.at_once or saves_work(streams):
+            manner = manner_of(node, best_order(streams), joins, restore=restore)
+            yield JoinedAtOnce(node, tuple(inputs), tuple(columns), key, manner, restore is not None)
             for side in inputs:
-                yield from _at_once(side, flows)
+                yield from _at_once(side, flows, joins, restore)
             return
+    if isinstance(node, n.RelationToStream):
+        if restore is not None:  # a form within a form is left as it is written
+            return
+        restore = node.input if restored(node) is not None else None
+    elif isinstance(node, n.Window):
+        restore = None
     for child in node.inputs:
-        yield from _at_once(child, flows)
+        yield from _at_once(child, flows, joins, restore)
 
 
 def _joins_between(node: n.Node, inputs: Sequence[n.Node]) -> Iterator[n.Node]:
@@ -95,13 +125,13 @@ def _joins_between(node: n.Node, inputs: Sequence[n.Node]) -> Iterator[n.Node]:
             yield from _joins_between(child, inputs)
 
 
-def one_attribute(node: n.Node) -> tuple[list[n.Node], list[str], pa.DataType] | None:
+def one_attribute(node: n.Node, least: int = 3) -> tuple[list[n.Node], list[str], pa.DataType] | None:
     """The inputs of a tree of joins whose only condition is that one column of each is equal, these columns, and their
-    type, in which they are compared by their bits."""
+    type, in which they are compared by their bits. None for fewer inputs than ``least``: two gain nothing by it."""
     if not isinstance(node, n.Join) or is_append_only(node) or is_internal(node) or is_mixed(node):
         return None
     inputs, parts = flattened(node, narrowed=True)
-    if len(inputs) < 3 or any(label(side).output.downgrade().pattern is UpdatePattern.STR for side in inputs):
+    if len(inputs) < least:
         return None
     classes = equal_columns(inputs, parts)
     if len(classes) != 1 or any(len(equalities(part)) != 1 for part in parts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from panewise.core.errors import PlanError
-from panewise.plan.nodes import GroupAggregate, Node, Window
+from panewise.plan.nodes import GroupAggregate, Node, RelationToStream, Window
 from panewise.planner.forms import exposed_windows
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.predicate import PredicateWindow
@@ -34,6 +34,13 @@ def eager(node: Node) -> Node:
     if isinstance(node, Window):
         return replace(node, clause=replace(node.clause, spec=_continuous(node.clause.spec)))
     return node.with_inputs(*(eager(below) for below in node.inputs)) if node.inputs else node
+
+
+def restored(node: Node) -> Node | None:
+    """What a restore form evaluates instead of its input, to report it at refreshes; None where it is no such form."""
+    if not isinstance(node, RelationToStream) or not node.restore or getattr(common_slide(node.input), "slide", 1) <= 1:
+        return None
+    return eager(node.input)
 
 
 def _continuous(spec: WindowSpec) -> WindowSpec:

@@ -8,6 +8,7 @@ from panewise.core.errors import PlanError
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
+from panewise.planner.join_manner import AUTO, Joins
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs
 from panewise.progress.late import LatePolicy
@@ -20,13 +21,16 @@ RunningQuery: TypeAlias = WindowQuery | JoinedQuery | PairRelationQuery | Relati
 
 def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source", events: bool = False,
               strategy: str = "auto", stats: Stats = None, emit: str = "final",
-              empty_windows: bool = False, current: bool = False) -> RunningQuery:
+              empty_windows: bool = False, current: bool = False, joins: str = "auto") -> RunningQuery:
     """A running query of any plan the engine has.
 
     ``strategy`` names the kernel of a window aggregate, or the style of a continuous relation (``upa``, ``negative``,
-    ``direct``). ``current`` keeps a continuous relation as it is now, for ``current()`` to show.
+    ``direct``). ``current`` keeps a continuous relation as it is now, for ``current()`` to show. ``joins`` says how its
+    windows are joined: ``by twos`` or ``at once``.
     """
     check(plan, "embedded")
+    if Joins.parse(joins) != AUTO and (has_stream_join(plan) or not is_relational(plan)):
+        raise PlanError("joins= says how the windows of a relation are joined, and this query joins none: leave it out")
     if has_stream_join(plan) and is_relation_of_pairs(plan):
         return PairRelationQuery(plan, late=late, progress=progress, emit=emit, current=current,
                                  style="upa" if strategy == "auto" else strategy)
@@ -43,7 +47,7 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
         wanted = "empty_windows" if empty_windows else "events"
         raise PlanError(f"{wanted} is for window aggregates: the windows of this query are relations, which neither "
                         "open nor close; leave it out")
-    return RelationQuery(plan, late=late, progress=progress, emit=emit, stats=stats, current=current,
+    return RelationQuery(plan, late=late, progress=progress, emit=emit, stats=stats, current=current, joins=joins,
                          style="upa" if strategy == "auto" else strategy)
 
 

@@ -77,3 +77,15 @@ def _sort(age: npt.NDArray[np.int64], order: Ordinals, spare: Ordinals, start: i
                     order[to] = spare[left]
                     left += 1
         width *= 2
+
+
+@numba.njit(cache=True)
+def sort_newest_first(arrivals: npt.NDArray[np.int64]) -> None:
+    """Each column for itself: a few arrivals, in place, without sorting rows of millions."""
+    for i in range(arrivals.shape[1]):
+        for j in range(1, arrivals.shape[0]):
+            value, k = arrivals[j, i], j
+            while k > 0 and arrivals[k - 1, i] < value:
+                arrivals[k, i] = arrivals[k - 1, i]
+                k -= 1
+            arrivals[k, i] = value

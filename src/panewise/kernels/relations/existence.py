@@ -175,7 +175,7 @@ class ExistenceOfPairs(RelationOperator):
     def __init__(self, left: pa.Schema, right: pa.Schema, match: Match, uids: Uids, *, wanted: bool) -> None:
         self.schema = left
         numbered = left.append(pa.field(LEFT, pa.int64()))
-        self._pairs = WindowJoin(numbered, right, match, uids, catalogued=True, narrow=True)
+        self._pairs = WindowJoin(numbered, right, match, uids, strict=(True, True), narrow=True)
         own = Match([Scalar.column(LEFT)], [Scalar.column(LEFT)], ROW_KEY)
         self._rows = Existence(numbered, own, uids, Calendar(), wanted=wanted)
 

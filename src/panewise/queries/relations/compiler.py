@@ -47,7 +47,7 @@ from panewise.planner.forms import (
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.read_columns import columns_read
-from panewise.planner.refreshing import common_slide, eager, windows_move_in_steps
+from panewise.planner.refreshing import common_slide, restored, windows_move_in_steps
 from panewise.queries.relations import kept
 from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.counted import CountedAggregate
@@ -118,7 +118,7 @@ class Compiler:
                 return self.union(node, [self.relation(part) for part in node.parts])
             case n.Window():
                 return self._window(node)
-            case n.Join() if self.style is Style.UPA and (found := self.physical.joined_at_once(node)) is not None:
+            case n.Join() if (found := self.physical.joined_at_once(node)) is not None:
                 return self._at_once(found)
             case n.Join():
                 return self.join(node, self.relation(node.left), self.relation(node.right))
@@ -174,16 +174,16 @@ class Compiler:
         """Pairs of two relations."""
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
                               left_in_order=self.in_order(left), right_in_order=self.in_order(right),
-                              catalogued=self.has_ends(left) or self.has_ends(right))
+                              strict=(self.has_ends(left), self.has_ends(right)))
         return self.stage(node, operator, left, right)
 
     def _at_once(self, found: JoinedAtOnce) -> Stage:
         """A join of many windows as one operator; columns that were left out between joins are left out at its end."""
         stages = [self.relation(side) for side in found.inputs]
-        windows = [JoinedWindow(stage.schema, column, self.in_order(stage))
+        windows = [JoinedWindow(stage.schema, column, self.in_order(stage), self.has_ends(stage))
                    for stage, column in zip(stages, found.columns, strict=True)]
-        joined = self.stage(found.node, ManyJoin(windows, found.key, self.uids, found.order), *stages)
-        names = list(found.node.columns)
+        joined = self.stage(found.node, ManyJoin(windows, found.key, self.uids, found.manner), *stages)
+        joined, names = replace(joined, runs=str(found)), list(found.node.columns)
         if joined.schema.names == names:
             return joined
         shown = ProjectRows(joined.schema, names, [Scalar.column(name) for name in names])
@@ -240,7 +240,7 @@ class Compiler:
         if not retroactive:
             return self.stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
-                          catalogued=True)
+                          strict=(self.has_ends(rows), True))
         return self.stage(node, join, rows, table)
 
     def _table(self, node: n.Node, fresh: list[str]) -> Stage:
@@ -272,11 +272,11 @@ class Compiler:
     def _to_stream(self, node: n.RelationToStream) -> Stage:
         """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
         kinds, ticking, every = n.RelationToStreamKind, self.watch.ticking, self.watch.ordered
-        if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
+        if (continuous := restored(node)) is not None:
             spec = common_slide(node.input)
             shown = RefreshClock()
             with self.watching(Watch(every=every, clock=shown)):
-                below = self.relation(eager(node.input))
+                below = self.relation(continuous)
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
             operator: RelationOperator
             if node.kind is kinds.RSTREAM:

@@ -173,8 +173,8 @@ class _Traced:
     def _matches(self, node: n.SemiJoin, left: Stage, right: Stage) -> Stage:
         """A left row once for each match."""
         match = match_of(node.predicate, left.schema, right.schema)
-        strict = self.compiler.has_ends(left) or self.compiler.has_ends(right)
-        pairs = WindowJoin(left.schema, right.schema, match, self.compiler.uids, catalogued=strict, narrow=True)
+        strict = self.compiler.has_ends(left), self.compiler.has_ends(right)
+        pairs = WindowJoin(left.schema, right.schema, match, self.compiler.uids, strict=strict, narrow=True)
         joined = Stage(pairs, (left, right), Label.strict(), "hidden")
         names = [*left.schema.names, *(name for name in right.schema.names if is_hidden(name))]
         return self._stage(ProjectRows(pairs.schema, names, [Scalar.column(name) for name in names]), joined)

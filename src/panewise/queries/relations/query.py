@@ -17,9 +17,10 @@ from panewise.plan.nodes import Node, Table
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
+from panewise.planner.join_manner import Joins
 from panewise.planner.optimizer import Optimized, optimize
 from panewise.planner.optimizer import is_relational as worth_optimizing
-from panewise.planner.physical import BY_RULE, Physical, physical
+from panewise.planner.physical import Physical, physical
 from panewise.planner.relation_statistics import RelationStatistics, known_inputs
 from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
@@ -52,14 +53,15 @@ class RelationQuery(ShowsLateRows):
     ``style`` is how expiry travels through the plan: ``upa`` by update pattern, ``negative`` as negative tuples,
     ``direct`` by looking through lists. ``stats`` of its inputs (``S.rows_per_second``, …) choose among the plans that
     give the same results; then what comes and goes is counted, and ``status()["replan"]`` says when another plan has
-    become better. ``decided`` is what they decide beside the plan, where plan and all were chosen before, and
-    ``watched`` the choice that is then watched. With ``current`` the relation itself is kept, for :meth:`current` to
-    show.
+    become better. ``decided`` is what they decide beside the plan, where all was chosen before, and ``watched`` the
+    choice that is then watched. ``joins`` runs joins ``at once`` or ``by twos`` (:class:`Joins`), whatever statistics
+    say. With ``current`` the relation itself is kept, for :meth:`current` to show.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
                  style: str | Style = Style.UPA, emit: str = "final", stats: Stats = None,
-                 decided: Physical | None = None, watched: Optimized | None = None, current: bool = False) -> None:
+                 decided: Physical | None = None, watched: Optimized | None = None, current: bool = False,
+                 joins: str | Joins = "auto") -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
@@ -73,7 +75,7 @@ class RelationQuery(ShowsLateRows):
         self.running = plan if optimized is None else optimized.plan
         watched = optimized if known is not None else watched
         self.watch = None if watched is None else PlanWatch(watched)
-        self.physical = self._physical(known) if decided is None else decided
+        self.physical = self._physical(known, Joins.parse(joins)) if decided is None else decided
         compiler = Compiler(self._ports, self.style, self.physical)
         self._root = compiler.root(self.running, self._form)
         self._uids = compiler.uids
@@ -98,9 +100,9 @@ class RelationQuery(ShowsLateRows):
             return None
         return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP)  # one plan for all styles
 
-    def _physical(self, known: RelationStatistics | None) -> Physical:
+    def _physical(self, known: RelationStatistics | None, joins: Joins) -> Physical:
         """Where negatives for every end cost less than calendars, and which joins run at once."""
-        return physical(self.running, known) if self.style is Style.UPA else BY_RULE
+        return physical(self.running, known if self.style is Style.UPA else None, joins)
 
     # -- in and out
 
@@ -347,7 +349,7 @@ class RelationQuery(ShowsLateRows):
     def fingerprint(self) -> str:
         """What a checkpoint must have been made with to be used here: this plan, run in this style."""
         announced = " ".join(sorted(map(repr, self.physical.announced)))
-        at_once = " ".join(map(str, self.physical.at_once))
+        at_once = " ".join(found.kept for found in self.physical.at_once)
         kept = " current" if self._current else ""
         text = f"{self.plan!r} {self.running!r} {self.style.value} {announced}{at_once}{kept}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]

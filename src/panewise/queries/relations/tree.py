@@ -34,6 +34,8 @@ class Stage:
     told: Told = field(default_factory=Told)
     node: n.Node | None = None
     """What it runs of the plan, where it is one node."""
+    runs: str = ""
+    """How, where there was a choice."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -55,7 +57,8 @@ class Stage:
 
     def counters(self) -> dict[str, Any]:
         """What it is, what it keeps and what it has told; ends over lives is the premature fraction (Golab 3.6.4)."""
-        return {"operator": self.name, "pattern": str(self.label), **self.operator.counters(),
+        how = {"runs": self.runs} if self.runs else {}
+        return {"operator": self.name, "pattern": str(self.label), **how, **self.operator.counters(),
                 "lives": self.told.lives, "ends": self.told.ends}
 
     def walk(self) -> Iterator[Stage]:

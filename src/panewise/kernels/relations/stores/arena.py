@@ -168,6 +168,16 @@ class Arena:
         """The ages of some rows."""
         return np.stack([part.values[slots] for part in self._ages])
 
+    @property
+    def depth(self) -> int:
+        """How many figures an age has."""
+        return len(self._ages)
+
+    def write_ages(self, slots: Ordinals, times: Ordinals, arrivals: npt.NDArray[np.int64]) -> None:
+        """The ages of some rows into room for them: their times, and below each what came when."""
+        for part, out in zip(self._ages, (times, *arrivals), strict=True):
+            np.take(part.values, slots, out=out, mode="clip")  # slots are in range: this one writes without a copy
+
     def append(self, lives: Lives) -> Ordinals:
         """Keep rows; their slots."""
         first = len(self)
@@ -201,10 +211,10 @@ class Arena:
         """Whether it is time to look for rows that are gone: as many came as were there after the last look."""
         return len(self) >= 2 * self._compacted + 1024
 
-    def compact(self, alive: Mask) -> Ordinals | None:
+    def compact(self, alive: Mask, *, always: bool = False) -> Ordinals | None:
         """Forget rows that are gone, if that is worth it: the slots that stay, or None if nothing changed."""
         kept = np.flatnonzero(alive)
-        if 2 * len(kept) > len(self):
+        if len(kept) == len(self) or (2 * len(kept) > len(self) and not always):
             self._compacted = 3 * len(self) // 4  # look again when half as many more have come
             return None
         self.payload.keep(kept)
