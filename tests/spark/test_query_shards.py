@@ -15,6 +15,8 @@ from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
+from relations.pair_plans import LEAVES
+from relations.pair_plans import STREAMS as JOINED
 from relations.plans import PLACES, columns, source, timelines
 from relations.running import bag
 from relations.test_query_texts import disordered
@@ -56,6 +58,18 @@ def test_a_plan_that_is_nothing_but_a_stream_has_no_late_rows() -> None:
 def test_random_plans_give_the_oracles_answer_in_any_number_of_shards(plan: Node, timeline: Timeline,
                                                                       cuts: frozenset[int], shards: int,
                                                                       seed: int) -> None:
+    hosted = Hosted(plan, shards, seed=seed)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 3).flatmap(lambda depth: relations(depth, leaves=LEAVES)), timelines(JOINED, rows=16, times=10),
+       PLACES, st.integers(1, 3), st.integers(0, 9))
+def test_relations_over_pairs_give_the_oracles_answer_in_any_number_of_shards(plan: Node, timeline: Timeline,
+                                                                              cuts: frozenset[int], shards: int,
+                                                                              seed: int) -> None:
     hosted = Hosted(plan, shards, seed=seed)
     oracle = Oracle(plan, timeline)
     assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())

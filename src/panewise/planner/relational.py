@@ -8,6 +8,7 @@ from panewise.plan import nodes as n
 from panewise.planner.forms import exposed_windows, is_internal, is_mixed
 from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.refreshing import externalised
+from panewise.planner.stream_joins import BELOW
 from panewise.windows.base import Clock
 from panewise.windows.refreshing import moves_in_steps
 
@@ -49,7 +50,7 @@ def _never_recurs(node: n.GroupAggregate) -> bool:
 
 def _inside(plan: n.Node, node: n.WindowAggregate) -> Iterator[str]:
     """A window aggregate whose results another window reads."""
-    if not all(isinstance(below, n.Source | n.Filter | n.Project | n.Qualify | n.Union) for below in node.input.walk()):
+    if not all(isinstance(below, BELOW) for below in node.input.walk()):
         yield "a window aggregate over another, or over a relation, is not yet run"
     if not node.window.has_time_range and node.window.spec.kind != "landmark":
         yield "a window over a window aggregate by rows is not yet run"

@@ -85,7 +85,7 @@ class Compiler:
         self.ports, self.style, self.physical = ports, style, physical
         self.uids = Uids()
         self._watch = Watch()
-        self._read: dict[str, frozenset[str]] = {}
+        self._read: dict[str | n.Node, frozenset[str]] = {}
 
     def root(self, plan: n.Node, form: Form) -> Stage:
         """The whole plan."""
@@ -339,8 +339,9 @@ class Compiler:
                 return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
             case n.Union():
                 return self._union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
-            case n.WindowAggregate():
-                return self._window_aggregate(node)
+            case n.WindowAggregate() | n.TimePairs():
+                inner = self.ports.inside(node, self._read.get(node))
+                return self.stage(node, inner.leaf(self.uids, ticking=self._watch.ticking))
             case n.Lifetime():
                 return self._lifetime(node, self.stream(node.input, guard))
             case n.TableJoin() if is_append_only(node):
@@ -360,12 +361,6 @@ class Compiler:
         time = node.schema.time
         by_arrival = guard is None and not self._watch.by_time
         return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
-
-    def _window_aggregate(self, node: n.WindowAggregate) -> Stage:
-        inner = self.ports.aggregate(node)
-        leaf = SourceRows(inner.schema, self.uids, ticking=self._watch.ticking)
-        inner.leaves.append(leaf)
-        return self.stage(node, leaf)
 
     def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
         if not node.schema.columns:

@@ -153,8 +153,8 @@ class QueryShard:
         """The rows of each input in their order of arrival, without those that are late."""
         found = {}
         for tag, part in by_input(tables).items():
-            rows = in_order(part)
-            found[tag] = self._without_late(rows, self._inputs[tag]) if knows_late_rows(query) else rows
+            rows, item = in_order(part), self._inputs[tag]
+            found[tag] = self._without_late(rows, item) if knows_late_rows(query, item.name) else rows
         return found
 
     def _without_late(self, rows: pa.Table, item: HostedInput) -> pa.Table:
