@@ -33,10 +33,10 @@ class Changes:
 
 
 class NetChanges(KeepsAlive):
-    """Keeps the rows of a relation, because who leaves must be named."""
+    """Keeps the rows of a relation, because who leaves must be named; with ``lets_go`` not those that stay for ever."""
 
-    def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
-        self.schema = schema
+    def __init__(self, schema: pa.Schema, queue: ExpiryQueue, *, lets_go: bool = False) -> None:
+        self.schema, self._lets_go = schema, lets_go
         self._rows = AliveRows(schema, queue)
 
     def step(self, delta: Delta, upto: int) -> Changes:
@@ -47,6 +47,8 @@ class NetChanges(KeepsAlive):
         short = lives.expires < upto
         brief = lives.filter(short)
         self._rows.enter(lives.filter(~short), upto)
+        if self._lets_go:
+            self._rows.settle(delta.settled)
         self._rows.forget()
         events = [(gone, left.at, -1), (brief, brief.expires, -1), (lives, lives.born, 1)]
         events = [event for event in events if len(event[0])] or events[-1:]

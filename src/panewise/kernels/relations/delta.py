@@ -120,6 +120,9 @@ class Delta:
     ends: Ends = NO_ENDS
     ticks: Ordinals | None = None
     """Every instant of the step at which anything below could change, ascending; only where somebody asks for it."""
+    settled: Ordinals = field(default_factory=integers)
+    """Rows, of this step or earlier ones, that stay for ever: whoever keeps them only to name them when they leave may
+    forget them. An operator that does not know better says nothing of it."""
 
 
 class Uids:

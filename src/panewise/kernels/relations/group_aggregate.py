@@ -23,6 +23,7 @@ from panewise.kernels.relations.cell_values import (
     merged_states,
     newest_at,
 )
+from panewise.kernels.relations.closing import Closer, Closing
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, gather, integers, stacked
 from panewise.kernels.relations.existence_numba import count_chained, list_chained
 from panewise.kernels.relations.join_numba import link
@@ -44,13 +45,21 @@ class GroupedBy:
     key_scalars: Sequence[Scalar]
     aggregates: Sequence[BoundAggregate]
     arguments: Sequence[Sequence[Scalar]]
+    closers: Sequence[Closer] = ()
+    """When groups are over, if their rows stay for ever."""
 
 
 class GroupAggregate(RelationOperator):
-    """One row per group. With ``every`` a row is told anew whenever its group changes, equal or not."""
+    """One row per group. With ``every`` a row is told anew whenever its group changes, equal or not.
 
-    def __init__(self, grouped: GroupedBy, uids: Uids, queue: ExpiryQueue, *, every: bool = False) -> None:
-        self._grouped, self._uids, self._every = grouped, uids, every
+    Rows that ``stay`` for ever are kept only where a value is made of all of them; and nothing is kept of groups that
+    are over, whose row will never be replaced.
+    """
+
+    def __init__(self, grouped: GroupedBy, uids: Uids, queue: ExpiryQueue, *, every: bool = False,
+                 stay: bool = False) -> None:
+        self._grouped, self._uids, self._every, self._stay = grouped, uids, every, stay
+        self._closing = Closing(grouped.closers if stay and not every else ())
         self._taken = list(dict.fromkeys(scalar for part in grouped.arguments for scalar in part))
         types = dict(zip((s for part in grouped.arguments for s in part),
                          (t for a in grouped.aggregates for t in a.inputs), strict=True))
@@ -87,7 +96,9 @@ class GroupAggregate(RelationOperator):
         values = self._values(cells, after > 0, (lives, brief, gone, sign), members)
         out, ends = self._replaced(cells, after, values, members)
         self._keep(lives.filter(~brief), upto)
-        return Delta(out, ends, delta.ticks)
+        settled = self._close(upto) if self._closing else integers()
+        self._forget()
+        return Delta(out, ends, delta.ticks, settled)
 
     def _coded(self, lives: Lives) -> Lives:
         grouped, table = self._grouped, lives.table
@@ -205,12 +216,32 @@ class GroupAggregate(RelationOperator):
 
     # -- keeping
 
+    def _close(self, upto: int) -> Ordinals:
+        """Forget groups that are over; the rows that were shown of them stay."""
+        over = self._closing.over(self._codes, upto)
+        over = over[self._counts.values[over] > 0]
+        settled = self._shown.values[over]
+        if self._merging and len(over):
+            arguments = (over, self._heads.values, self._nexts.values, self._rows.there, len(self._rows.arena), 0)
+            slots = integers(count_chained(*arguments))
+            list_chained(*arguments, slots)
+            self._rows.drop(slots)
+        self._counts.values[over], self._shown.values[over] = 0, -1
+        for column in (column for running in self._running.values() for column in running.columns):
+            column.values[over] = 0
+        return np.sort(settled[settled >= 0])
+
     def _keep(self, lives: Lives, upto: int) -> None:
+        if self._stay and not self._merging:  # their states are all there is to know
+            self._rows.reached = upto
+            return
         slots = self._rows.enter(lives, upto)
         codes = lives.table.column(0).to_numpy()
         if self._merging and len(slots):
             self._nexts.extend_to(len(self._rows.arena), -1)
             link(codes, int(slots[0]), self._heads.values, self._nexts.values)
+
+    def _forget(self) -> None:
         if self._rows.forget() is not None:
             self._relink()
         if self._codes.crowded(int(np.count_nonzero(self._counts.values > 0)) if len(self._codes) > 4096 else
@@ -236,6 +267,7 @@ class GroupAggregate(RelationOperator):
             running.columns = [renumbered(column.values[used], moved[used]) for column in running.columns]
         self._rows.recode(moved)
         self._relink()
+        self._closing.forget()
 
     # -- saving
 
@@ -271,6 +303,7 @@ class GroupAggregate(RelationOperator):
         self._rows.load(tables, header["reached"])
         self._rows.recode(numbers)
         self._relink()
+        self._closing.forget()
 
     def counters(self) -> dict[str, int]:
         """Rows that count, and groups."""

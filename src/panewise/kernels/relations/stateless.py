@@ -29,7 +29,7 @@ class FilterRows(RelationOperator):
             return delta
         table = delta.lives.table
         keep = truth(self.predicate, table) if self._condition is None else _mask(self._condition(table))
-        return Delta(delta.lives.filter(keep), delta.ends, delta.ticks)
+        return Delta(delta.lives.filter(keep), delta.ends, delta.ticks, delta.settled)
 
 
 class ProjectRows(RelationOperator):
@@ -44,7 +44,7 @@ class ProjectRows(RelationOperator):
         (delta,) = inputs
         lives = delta.lives
         table = self._computed(lives.table) if len(lives) else self.schema.empty_table()
-        return Delta(lives.with_table(table), delta.ends, delta.ticks)
+        return Delta(lives.with_table(table), delta.ends, delta.ticks, delta.settled)
 
     def _computed(self, table: pa.Table) -> pa.Table:
         return pa.table(evaluate(self.scalars, table), names=self.names)
@@ -63,7 +63,7 @@ class RenameRows(RelationOperator):
         """Only the names change."""
         (delta,) = inputs
         table = delta.lives.table.rename_columns(self.schema.names)
-        return Delta(delta.lives.with_table(table), delta.ends, delta.ticks)
+        return Delta(delta.lives.with_table(table), delta.ends, delta.ticks, delta.settled)
 
 
 class UnionRows(RelationOperator):
@@ -80,7 +80,8 @@ class UnionRows(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Inputs are stepped one after the other, so the numbers of their rows ascend."""
         lives = [d.lives.with_table(self._named(d.lives.table)) for d in inputs]
-        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)))
+        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)),
+                     np.concatenate([d.settled for d in inputs]))
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)

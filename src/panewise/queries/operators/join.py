@@ -12,10 +12,10 @@ from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.joins.keys import common_type
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import Band, Buckets, Pairing
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.plan.nodes import BandJoin, TumblingJoin
 from panewise.planner.equi_keys import JoinCondition, KeyPair, join_condition
+from panewise.planner.pairings import pairing_of
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
@@ -25,13 +25,6 @@ from panewise.queries.operators.lineage import SideLineage, lineage_of
 
 COMPUTED = "<key>."
 """Before the number of a key that is more than a column."""
-
-
-def pairing_of(node: BandJoin | TumblingJoin) -> Pairing:
-    """The window predicate of a join node."""
-    if isinstance(node, TumblingJoin):
-        return Buckets(node.range)
-    return Band.of_ranges(node.left_range, node.right_range, node.bounds)
 
 
 class StreamJoin:
@@ -61,6 +54,8 @@ class StreamJoin:
                            for schema, time in zip(schemas, self.times, strict=True))
         self.late_rows: list[tuple[str, Ordinals]] = []
         """Positions of rows that were late, by stream, until somebody takes them."""
+        self._shown = {name for side in schemas[: 1 if node.kind.left_only else 2] for name in side.names}
+        """What promises may be about: where only left rows come out, nothing of the right is to be seen."""
         self._put_out = 0
         self._alone: list[pa.Table] = []
 
@@ -163,7 +158,7 @@ class StreamJoin:
         alone, promises = self.join.advance(side, punctuation)
         if alone.num_rows:
             self._alone.append(alone)
-        return promises
+        return [promise for promise in promises if promise.attributes <= self._shown]
 
     def take_alone(self, stream: str) -> Chunk | None:
         """The rows of an outer join that promises have shown to have no partner, each once; None for none."""

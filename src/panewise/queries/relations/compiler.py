@@ -222,8 +222,8 @@ class Compiler:
         return self.stage(node, operator, left, right)
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
-        grouped = grouped_by(node, below.schema)
-        operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self._watch.every)
+        queue, stays = queue_for(below.label, self.style), below.label.pattern is UpdatePattern.MON
+        operator = GroupAggregate(grouped_by(node, below.schema), self.uids, queue, every=self._watch.every, stay=stays)
         return self.stage(node, operator, below)
 
     def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:

@@ -140,10 +140,10 @@ class EndedLivesForm(KeepsAlive, LivesForm):
 class ChangesForm(ResultForm):
     """Every change of the bag of rows, copies that leave first."""
 
-    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> None:
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style, *, kept: bool) -> None:
         super().__init__(schema, kind)
         self.schema = schema.append(pa.field(VALID_FROM, kind.arrow)).append(pa.field(CHANGE, pa.int64()))
-        self._net = NetChanges(schema, queue_for(label, style))
+        self._net = NetChanges(schema, queue_for(label, style), lets_go=not kept)
 
     def step(self, delta: Delta, upto: int) -> pa.Table:
         """By instant."""
@@ -172,7 +172,7 @@ def result_form(form: Form, schema: pa.Schema, kind: OrdinalKind, label: Label, 
                 current: bool = False) -> ResultForm:
     """How results of a plan are shown; ``current`` keeps those that are there."""
     if form is Form.CHANGES:
-        return ChangesForm(schema, kind, label, style)
+        return ChangesForm(schema, kind, label, style, kept=current)
     if form is Form.LIVES and style is Style.NEGATIVE:
         return EndedLivesForm(schema, kind)
     if form is Form.LIVES:
