@@ -32,6 +32,7 @@ from panewise.queries.lineage import Lineage
 from panewise.queries.operators import project, truth
 from panewise.queries.operators.join import JoinInput
 from panewise.queries.pipeline import Path
+from panewise.queries.promises import Promises
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text, build_status
 
 KIND = "embedded-join"
@@ -77,6 +78,7 @@ class JoinedQuery(ShowsLateRows):
             self._stage = WindowStage(aggregate, self._schema, self.late, strategy, stats, empty_windows=empty_windows)
             self._log = WindowLog(aggregate.window, watch=events)
         self._listeners: list[Callable[[Punctuation], object]] = []
+        self._promises = Promises()
         self._shown = [*plan.columns, *(Lineage.columns(self.depth) if dated else ())]
         self._nothing = self._above(self._stage.present(self._stage.empty_results())) if self._stage is not None else \
             self._no_pairs().select(self._shown)
@@ -178,6 +180,7 @@ class JoinedQuery(ShowsLateRows):
         """What promises at the top of the joins close; where rows leave they leave with them."""
         parts: list[pa.Table] = []
         for promise in arrived:
+            self._promises.note(promise)
             if self._stage is not None:
                 parts += self._closed(promise, self._stage.advance(promise))
             for listener in self._listeners:
@@ -272,6 +275,10 @@ class JoinedQuery(ShowsLateRows):
         self._listeners.append(listener)
         return listener
 
+    def promises(self) -> list[Punctuation]:
+        """What the joins promise now of pairs to come, in the names of the results' columns."""
+        return [] if self._stage is not None else list(self._promises)
+
     def on_window(self, listener: Callable[[WindowEvent], object]) -> Callable[[WindowEvent], object]:
         """Call a function when a window opens or closes."""
         if self._log is None or self._stage is None:
@@ -335,6 +342,7 @@ class JoinedQuery(ShowsLateRows):
             "inputs": {name: source.snapshot() for name, source in self._inputs.items()},
             "melds": [meld.snapshot() for meld in self._compiled.melds],
             "open": [] if self._log is None else sorted(self._log.open), "first": self.first,
+            "promises": self._promises.snapshot(),
             "extra": dict(extra or {}),
         }
         states = {f"join {i}": join.snapshot() for i, join in enumerate(self._compiled.joins)}
@@ -359,6 +367,7 @@ class JoinedQuery(ShowsLateRows):
             self._log.open = set(header["open"])
         self.arrived, self.first = header["arrived"], header.get("first")
         self._late.restore(header["late_count"], tables)
+        self._promises.restore(header.get("promises", ()))
         return dict(header["extra"])
 
     # -- inside

@@ -30,11 +30,13 @@ from panewise.queries.events import WindowEvent
 from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.late_output import LateOutput
+from panewise.queries.promises import Promises
 from panewise.queries.relations import tree
 from panewise.queries.relations.compiler import Compiler
 from panewise.queries.relations.inner_pairs import InnerPairs
 from panewise.queries.relations.late_inside import ShowsLateRowsInside
 from panewise.queries.relations.ports import Port, Ports
+from panewise.queries.relations.promises import TellsPromises
 from panewise.queries.relations.results import result_form
 from panewise.queries.relations.styles import Style
 from panewise.queries.relations.watched import PlanWatch
@@ -46,7 +48,7 @@ STEP_ROWS = 1 << 15
 """Longer steps are cut: rows that never live together should not meet."""
 
 
-class RelationQuery(ShowsLateRowsInside):
+class RelationQuery(ShowsLateRowsInside, TellsPromises):
     """One plan over windows that are relations at every instant, on the embedded engine.
 
     Results leave when the instants they happen at are complete: below the bound all inputs have promised. They do not
@@ -93,6 +95,7 @@ class RelationQuery(ShowsLateRowsInside):
         self._tables = [port for port in self._ports if port.name in tables]
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
+        self._promises, self._listeners = Promises(), []
         self._ends = any(isinstance(node, Lifetime) for node in plan.walk())
         for inner in self._ports.inner:
             inner.in_full = self._ends  # counted from the first row of all
@@ -244,7 +247,16 @@ class RelationQuery(ShowsLateRowsInside):
 
     # -- steps
 
+    @property
+    def _passes_late_rows(self) -> bool:
+        return not self.waits and any(port not in self._tables for port in self._ports)
+
     def _advance(self) -> pa.Table:
+        results = self._stepped()
+        self._tell_promises()
+        return results
+
+    def _stepped(self) -> pa.Table:
         for port in self._ports:
             if port.by_place and not port.source.finished:
                 self._meld.advance(port.key, self._place)
