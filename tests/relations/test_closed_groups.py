@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.plan.nodes import Filter, GroupAggregate, NamedScalar, Node, Project, Union
+from panewise.plan.nodes import Distinct, Filter, GroupAggregate, NamedScalar, Node, Project, Union
 from panewise.planner.closing import closers
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
@@ -60,6 +60,14 @@ def test_groups_that_are_over_have_told_all(plan: GroupAggregate, items: Timelin
         assert query.status()["partials"] == 0  # all groups are over
 
 
+@settings(max_examples=40, deadline=None)
+@given(grouped(), st.sampled_from(["keep", "recent"]), timelines(STREAMS, rows=24, times=12), PLACES, PLACES)
+def test_values_that_are_over_have_come(plan: GroupAggregate, policy: str, items: Timeline, cuts: frozenset[int],
+                                        saves: frozenset[int]) -> None:
+    distinct = Distinct(Project(plan.input, plan.keys), policy)
+    assert_like_the_oracle(distinct, items, cuts, saves)
+
+
 @settings(max_examples=30, deadline=None)
 @given(grouped(), timelines(STREAMS, rows=24, times=12), PLACES)
 def test_a_relation_that_is_shown_keeps_groups_that_are_over(plan: GroupAggregate, items: Timeline,
@@ -94,6 +102,8 @@ def steady(query: Any, steps: int) -> list[int]:
     f"SELECT S1.k, S1.ts, count(*) {BAND} GROUP BY S1.k, S1.ts",
     f"SELECT S1.k, count(*) {BAND} GROUP BY S1.k",                      # nothing is over, and states are small
     "SELECT k, ts, count(*) FROM S0 GROUP BY k, ts",                    # Q2-1: one stream
+    f"SELECT DISTINCT S0.ts, S1.k {BAND}",                              # values as keys
+    "SELECT DISTINCT ts, k FROM S0",
     f"SELECT S0.ts, n FROM (SELECT S0.ts AS ts, S1.ts AS other, count(*) AS n {BAND} GROUP BY S0.ts, S1.ts) AS S0 "
     "WHERE n > 1",
 ])

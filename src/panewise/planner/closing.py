@@ -1,4 +1,4 @@
-"""When a group of a stream's rows is complete: what the instants that are told say about the times in its key.
+"""When a group of a stream's rows, or a value, is complete: what the instants that are told say of the times in it.
 
 All rows that still come are born at or after the bound of what was told. The time of a stream is its birth. A pair is
 born at the later of its times, so a key that holds all of them is over with its own instant (a box, *joint*
@@ -22,8 +22,8 @@ Lowest = Callable[[int], int]
 """The smallest value of a column in rows that are born at an instant or later."""
 
 
-def closers(node: n.GroupAggregate) -> list[Closer]:
-    """The ways in which groups of an append-only stream come to an end; none where rows leave again.
+def closers(node: n.GroupAggregate | n.Distinct) -> list[Closer]:
+    """The ways in which groups, or values, of an append-only stream come to an end; none where rows leave again.
 
     >>> from panewise.core.schema import SourceSchema
     >>> a, b = (n.Qualify(n.Source(s, SourceSchema({"ts": None}, time="ts")), s) for s in "ab")
@@ -34,9 +34,10 @@ def closers(node: n.GroupAggregate) -> list[Closer]:
     >>> at_ten("a.ts", "b.ts"), at_ten("a.ts"), at_ten("b.ts")
     ([((0, 1), 10)], [((0,), 7)], [((0,), 8)])
     """
-    if not is_append_only(node.input) or node.internal:
+    if not is_append_only(node.input) or (isinstance(node, n.GroupAggregate) and node.internal):
         return []
-    keys = [key.scalar.column_name for key in node.keys]
+    keys: list[str | None] = list(node.columns) if isinstance(node, n.Distinct) else \
+        [key.scalar.column_name for key in node.keys]
     birth = births(node.input)
     if birth is not None and set(birth) <= set(keys):
         return [Closer(tuple(keys.index(column) for column in birth), lambda upto: upto)]

@@ -33,6 +33,7 @@ from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, Produced, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
+from panewise.planner.closing import closers
 from panewise.planner.forms import (
     CHANGE,
     EXPIRES_AT,
@@ -165,13 +166,9 @@ class Compiler:
         return self.stage(node, UnionRows([part.schema for part in parts]), *parts)
 
     def _window(self, node: n.Window) -> Stage:
-        clause = node.clause
-        if clause.spec.clock is not Clock.TIME:
-            with self._watching(Watch(ordered=True)):
-                below = self.stream(node.input, TIME)
-            return self.stage(node, self._windowed(clause, below), below)
-        with self._watching(Watch()):
-            below = self.stream(node.input, clause.attribute)
+        clause, by_time = node.clause, node.clause.spec.clock is Clock.TIME
+        with self._watching(Watch(ordered=not by_time)):
+            below = self.stream(node.input, clause.attribute if by_time else TIME)
         return self.stage(node, self._windowed(clause, below), below)
 
     def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
@@ -206,8 +203,10 @@ class Compiler:
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
             return self.stage(node, counted, below)
         searched = self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON
-        by_end = DistinctBySearch if searched else DistinctByNewest if replaced else DistinctByEnd
-        return self.stage(node, by_end(below.schema, self.uids), below)
+        if searched or replaced:
+            kept = DistinctBySearch if searched else DistinctByNewest
+            return self.stage(node, kept(below.schema, self.uids), below)
+        return self.stage(node, DistinctByEnd(below.schema, self.uids, closers(node)), below)
 
     def _existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
         match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
