@@ -123,7 +123,8 @@ def aggregated(random: Random) -> Node:
     calls = [AggregateCall("n", "count"), AggregateCall("s", "sum", (Scalar.column("l.v"),)),
              AggregateCall("top", "max", (Scalar.column("r.x"),))]
     names = [n.name for n in below.walk() if isinstance(n, Source)]
-    if len(set(names)) == len(names) and sum(isinstance(n, BandJoin | TumblingJoin) for n in below.walk()) == 1:
+    if kind is JoinKind.INNER and len(set(names)) == len(names) and \
+            sum(isinstance(n, BandJoin | TumblingJoin) for n in below.walk()) == 1:
         calls.append(AggregateCall("newest", "last", (Scalar.column("r.v"),)))
     node: Node = WindowAggregate(below, WindowClause(spec, attribute, OrdinalKind.INTEGER),
                                  tuple(NamedScalar.column(k) for k in keys), tuple(random.sample(calls, 2)))
