@@ -10,6 +10,7 @@ from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import BandJoin, NamedScalar, Node, Project, Qualify, TumblingJoin, Union, Window, WindowClause
+from panewise.planner.stream_joins import missing_in
 from panewise.windows.base import Clock
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, source
 
@@ -29,9 +30,12 @@ def joins(draw: st.DrawFn, *, kinds: tuple[JoinKind, ...] = tuple(JoinKind)) -> 
     one: Node = source(left) if draw(st.integers(0, 4)) else Union((source(left), source("u")))
     kind = draw(st.sampled_from(kinds))
     found = draw(of(Qualify(one, "l"), Qualify(source(right), "r"), "l", "r", kind))
-    if kind is JoinKind.INNER and draw(st.integers(0, 3)) == 0:
+    if kind is not JoinKind.FULL and draw(st.integers(0, 2)) == 0:
         third = Qualify(source(draw(st.sampled_from(STREAMS))), "x")
-        return draw(of(found, third, draw(st.sampled_from("lr")), "x", kind))
+        whole = draw(st.sampled_from(["lr"[side] for side in sorted(kind.whole)]))
+        above = draw(st.sampled_from(kinds))
+        if above is not JoinKind.RIGHT and above is not JoinKind.FULL:  # else no time of l and r is always there
+            return draw(of(found, third, whole, "x", above))
     return found
 
 
@@ -50,9 +54,10 @@ def of(draw: st.DrawFn, left: Node, right: Node, one: str, other: str, kind: Joi
 def pairs(draw: st.DrawFn, **options: Any) -> Project:
     """Joins as streams with the columns ts, k and v."""
     join = draw(joins(**options))
-    side = "r" if join.kind is JoinKind.RIGHT else "l"
-    return as_stream(join, f"{side}.ts", f"{side}.k", "l.v" if join.kind.left_only else draw(st.sampled_from(
-        ["l.v", "r.v"])))
+    shown = [side for side in "lr" if f"{side}.ts" in join.columns]
+    always = [side for side in shown if missing_in(join, f"{side}.ts") is None]
+    side = draw(st.sampled_from(always or shown))
+    return as_stream(join, f"{side}.ts", f"{side}.k", f"{draw(st.sampled_from(shown))}.v")
 
 
 @st.composite
@@ -60,10 +65,7 @@ def pair_windows(draw: st.DrawFn, kinds: Specs = TIME_WINDOWS | COUNT_WINDOWS, *
     """Any window over pairs: by their birth, by the time of one side, by rows."""
     below, spec = draw(pairs(**options)), draw(kinds)
     if spec.clock is Clock.TIME:
-        join = below.input
-        assert isinstance(join, BandJoin | TumblingJoin)
-        whole = join.kind is not JoinKind.FULL
-        attribute = draw(st.sampled_from(["ts", ""] if whole else [""]))
+        attribute = draw(st.sampled_from(["ts", ""] if missing_in(below, "ts") is None else [""]))
         return Window(below, WindowClause(spec, attribute, OrdinalKind.INTEGER))
     partition = ("k",) if spec.per_partition else ()
     return Window(below, WindowClause(spec, "row-num", OrdinalKind.ROWS, partition))

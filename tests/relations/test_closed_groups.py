@@ -39,7 +39,7 @@ def grouped(draw: st.DrawFn) -> GroupAggregate:
     else:
         parts = [draw(joins()) for _ in range(draw(st.integers(1, 2)))]
         shown = [Project(join, tuple(NamedScalar(name, Scalar.column(c)) for name, c in (
-            ("lts", "l.ts"), ("rts", "l.ts" if join.kind.left_only else "r.ts"), ("k", "l.k"), ("v", "l.v"))))
+            ("lts", "l.ts"), ("rts", "r.ts" if "r.ts" in join.columns else "l.ts"), ("k", "l.k"), ("v", "l.v"))))
             for join in parts]
         below = shown[0] if len(shown) == 1 else Union(tuple(shown))
     if draw(st.booleans()):

@@ -54,10 +54,33 @@ def _below(join: n.TimePairs) -> Iterator[str]:
     for node in join.walk():
         if not isinstance(node, BELOW):
             yield f"{type(node).__name__} below a join of streams is not yet run"
-    joins = [node for node in join.walk() if isinstance(node, n.TimePairs)]
-    for node in joins:
-        if node.kind is not JoinKind.INNER and len(joins) > 1:  # without a partner there is a null in place of a time
-            yield f"a {node.kind.value} join of streams with another join of streams is not yet run"
+    for node in join.walk():
+        if not isinstance(node, n.BandJoin | n.TumblingJoin):
+            continue
+        for side, time in ((node.left, node.left_time), (node.right, node.right_time)):
+            if (outer := missing_in(side, time)) is not None:
+                yield (f"a join of streams on {time}, which is null in rows of the {outer.kind.value} join below that "
+                       "have no partner, is not run")
+
+
+def missing_in(node: n.Node, column: str | None) -> n.TimePairs | None:
+    """The outer join of streams for want of whose partners a column of a stream may be null."""
+    match node:
+        case n.TimePairs() if column is not None:
+            for number, side in enumerate(node.inputs):
+                if column in side.columns:
+                    return missing_in(side, column) if number in node.kind.whole else node
+        case n.Project():
+            return missing_in(node.input, next((i.scalar.column_name for i in node.items if i.name == column), None))
+        case n.Qualify():
+            return missing_in(node.input, column and column.removeprefix(f"{node.alias}."))
+        case n.Union():
+            place = node.columns.index(column) if column in node.columns else None
+            found = [missing_in(part, None if place is None else part.columns[place]) for part in node.parts]
+            return next((join for join in found if join is not None), None)
+        case n.Filter():
+            return missing_in(node.input, column)
+    return None
 
 
 def _in_order_of_arrival(aggregate: n.WindowAggregate) -> Iterator[str]:

@@ -31,6 +31,12 @@ class JoinedPlan:
     above: list[Project | Filter] = field(default_factory=list)
     """What stands over the aggregate, from it upwards."""
 
+    def __post_init__(self) -> None:
+        for path in self.paths:
+            for place, operator in enumerate(path.operators, start=1):
+                if isinstance(operator, JoinInput):
+                    operator.join.above = path.operators[place:]
+
     @property
     def sources(self) -> dict[str, Source]:
         """The streams it reads."""

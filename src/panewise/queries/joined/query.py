@@ -30,8 +30,6 @@ from panewise.queries.joined.compiler import Compiler
 from panewise.queries.late_output import LateOutput, ShowsLateRows
 from panewise.queries.lineage import Lineage
 from panewise.queries.operators import project, truth
-from panewise.queries.operators.join import JoinInput
-from panewise.queries.pipeline import Path
 from panewise.queries.promises import Promises
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text, build_status
 
@@ -153,23 +151,18 @@ class JoinedQuery(ShowsLateRows):
                 parts += self._promised(source.name, [promise] if source.promise(promise) else [])
             if fell_silent:
                 for path in self._paths[source.name]:
-                    parts += self._after(path, set_idle(path, idle=True))
+                    parts += self._after(set_idle(path, idle=True))
         return self._present(parts)
 
     def _promised(self, stream: str, promises: list[Punctuation]) -> list[pa.Table]:
         """Results of the windows that promises of a stream close."""
         return [part for path in self._paths[stream] for promise in promises
-                for part in self._after(path, path.advance(promise))]
+                for part in self._after(path.advance(promise))]
 
-    def _after(self, path: Path, arrived: list[Punctuation]) -> list[pa.Table]:
-        """What promises at the top of a path close, after the rows they have left without a partner."""
+    def _after(self, arrived: list[Punctuation]) -> list[pa.Table]:
+        """What promises at the top of the joins close, after the rows they have left without a partner."""
         parts: list[pa.Table] = []
-        for place, operator in enumerate(path.operators):
-            chunk = operator.join.take_alone(path.source.name) if isinstance(operator, JoinInput) else None
-            if chunk is None:
-                continue
-            for above in path.operators[place + 1:]:
-                chunk = above.process(chunk)
+        for chunk in (chunk for join in self._compiled.joins for chunk in join.take_alone()):
             if self._stage is None:
                 parts.append(self._beside(chunk))
             else:

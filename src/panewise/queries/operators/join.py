@@ -57,7 +57,9 @@ class StreamJoin:
         self._shown = {name for side in schemas[: 1 if node.kind.left_only else 2] for name in side.names}
         """What promises may be about: where only left rows come out, nothing of the right is to be seen."""
         self._put_out = 0
-        self._alone: list[pa.Table] = []
+        self._alone: list[Chunk] = []
+        self.above: Sequence[Passing] = ()
+        """The operators between this join and the top."""
 
     def _side(self, number: int, schema: pa.Schema, condition: JoinCondition, types: Sequence[pa.DataType],
               wanted: Collection[str]) -> JoinSide:
@@ -156,17 +158,17 @@ class StreamJoin:
     def advance(self, side: int, punctuation: Punctuation) -> list[Punctuation]:
         """A promise about one side: what it says of pairs, once the rows that it leaves alone have been taken."""
         alone, promises = self.join.advance(side, punctuation)
-        if alone.num_rows:
-            self._alone.append(alone)
+        if alone.num_rows:  # they go all the way up before anybody hears the promise that set them free
+            chunk = self._put(alone, "")
+            for operator in self.above:
+                chunk = operator.process(chunk)
+            self._alone.append(chunk)
         return [promise for promise in promises if promise.attributes <= self._shown]
 
-    def take_alone(self, stream: str) -> Chunk | None:
-        """The rows of an outer join that promises have shown to have no partner, each once; None for none."""
-        if not self._alone:
-            return None
-        results = pa.concat_tables(self._alone)
-        self._alone.clear()
-        return self._put(results, stream)
+    def take_alone(self) -> list[Chunk]:
+        """What has become of rows that promises have shown to have no partner, at the top of the plan."""
+        taken, self._alone = self._alone, []
+        return taken
 
     def mark(self) -> None:
         """Remember this moment for ``rollback``."""
