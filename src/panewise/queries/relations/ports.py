@@ -150,4 +150,7 @@ class Ports:
 
     def checked(self, stream: str, item: RowsIn) -> pa.Table:
         """Rows as a table of the declared columns."""
-        return self.named(stream)[0].source.checked(item)
+        ports = self.named(stream)
+        source = ports[0].source if ports else next(
+            inner.query._stream(stream) for inner in self.inner if stream in inner.query.streams)
+        return source.checked(item)

@@ -135,21 +135,22 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
                 self._promise(port, item)
             self._push_inside(stream, item)
             return self._advance()
-        if not ports:
-            rows = item.num_rows if isinstance(item, pa.RecordBatch | pa.Table) else len(item)
-            self._push_inside(stream, item)
-            self._arrived, self._place = self._arrived + rows, self._place + rows
-            return self._advance()
         table = self._ports.checked(stream, item)
         if not table.num_rows:
             return self.nothing()
+        if not ports:
+            self._push_inside(stream, table)
+            self._arrived, self._place = self._arrived + table.num_rows, self._place + table.num_rows
+            if self.watch is not None:
+                self.watch.rows(stream, table)
+            return self._advance()
         signs = self._signs(ports, item)
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
             taken = [(port, *port.take(table, self._arrived)) for port in ports]
             late = [port.late(chunk, self._reached) & self.guarded for port, chunk, _ in taken]
             self._refuse_late(taken, late)
-            self._push_inside(stream, item)
+            self._push_inside(stream, table)
         except Exception:
             for port, state, _ in saved:
                 port.source.generator.restore(state)
