@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.core.schema import SourceKind
+from panewise.core.schema import Catalog, SourceKind, SourceSchema
 from panewise.plan.nodes import (
     Distinct,
     GroupAggregate,
@@ -26,11 +29,14 @@ from panewise.plan.nodes import (
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.stream_joins import missing_in
+from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
+from panewise.queries import open_plan
+from panewise.sql import parse
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
 from relations.pair_plans import LEAVES, STREAMS, pair_windows, pairs
-from relations.plans import PLACES, TIME_WINDOWS, source, timelines
+from relations.plans import COLUMNS, PLACES, TIME_WINDOWS, source, timelines
 from relations.running import assert_like_the_oracle
 from relations.test_group_aggregates import call
 from relations.test_random_plans import relations
@@ -105,3 +111,33 @@ def test_a_window_over_a_window_aggregate_of_pairs(below: Node, size: int, slide
     plan = Window(counted, WindowClause(SlidingWindow(3, 1), "", OrdinalKind.INTEGER))
     assume(missing_in(below, "ts") is None)
     assert_like_the_oracle(plan, items, cuts, saves)
+
+
+def test_late_rows_of_joined_streams_are_shown_once() -> None:
+    text = ("SELECT DISTINCT a.k FROM a [RANGE 3, WA ts], b [RANGE 2, WA ts] WHERE a.k = b.k AND NOT EXISTS "
+            "(SELECT * FROM b AS c [RANGE 4] WHERE c.v > a.v)")
+    catalog = Catalog({name: SourceSchema(dict(COLUMNS), time="ts") for name in "ab"})
+    heard: list[dict[str, Any]] = []
+    query = open_plan(parse(text, catalog), late="side")
+    query.on_late(lambda rows: heard.extend(rows.column("late").to_pylist()))
+    for stream in "ab":
+        query.push(stream, Punctuation.below("ts", 10))
+        query.push(stream, [{"ts": 4, "k": "x", "v": 1}, {"ts": 12, "k": "x", "v": 1}])
+    assert [(late["stream"], late["by"]) for late in heard] == [("a", 6), ("b", 6)]
+    assert query.late_count == 2
+    assert [row["ts"] for row in query.late_rows.to_pylist()] == [4, 4]
+    assert sorted(row["late"]["stream"] for row in query.late_report.to_pylist()) == ["a", "b"]
+    assert query.take_late_rows().num_rows == 2
+    assert query.late_rows.num_rows == 0
+    assert query.status()["joins"][0]["left_rows"] == 1
+
+
+def test_a_row_that_is_refused_leaves_the_query_as_it_was() -> None:
+    text = "SELECT DISTINCT a.k FROM a [RANGE 3, WA ts], b [RANGE 2, WA ts] WHERE a.k = b.k"
+    catalog = Catalog({name: SourceSchema(dict(COLUMNS), time="ts") for name in "ab"})
+    query = open_plan(parse(text, catalog), late="error")
+    query.push("a", Punctuation.below("ts", 10))
+    saved = query.snapshot()
+    with pytest.raises(LateRowError, match="row 2 of a is late"):
+        query.push("a", [{"ts": 12, "k": "x", "v": 1}, {"ts": 4, "k": "x", "v": 1}])
+    assert query.snapshot() == saved

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panewise.queries.late_output import LateOutput, ShowsLateRows
 from panewise.queries.relations.ports import Ports
@@ -23,7 +25,7 @@ class ShowsLateRowsInside(ShowsLateRows):
         """Call a function with late rows as they come, under every policy."""
         for output, streams in self._late_inside():
             if streams:
-                output.listeners.append(listener)
+                output.listeners.append(partial(_heard, listener, streams))
         return super().on_late(listener)
 
     @property
@@ -57,6 +59,13 @@ class ShowsLateRowsInside(ShowsLateRows):
         for inner in self._ports.inner:
             inner.query.take_late_rows()
         return taken
+
+
+def _heard(listener: Callable[[pa.Table], object], streams: list[str], rows: pa.Table) -> None:
+    """Late rows that somebody else does not tell, with the reason of each in the last column."""
+    mine = rows.filter(pc.is_in(pc.struct_field(rows.columns[-1], "stream"), pa.array(streams)))
+    if mine.num_rows:
+        listener(mine)
 
 
 def _together(tables: list[pa.Table]) -> pa.Table:
