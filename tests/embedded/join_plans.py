@@ -76,15 +76,18 @@ def join(random: Random, left: Node, right: Node, names: tuple[str, str],
 
 
 def joined(random: Random, kind: JoinKind = JoinKind.INNER) -> Node:
-    """A join of two streams, of unions, of a stream with itself, or (pairs only) of a join with a stream."""
+    """A join of two streams, of unions, of a stream with itself, or of a join with a stream."""
     shape = random.random()
     if shape < 0.15:
         return join(random, side(random, ("a",), "l"), side(random, ("a",), "r"), ("l", "r"), kind)
     left = side(random, ("a", "c") if random.random() < 0.25 else ("a",), "l")
     right = side(random, ("b", "d") if random.random() < 0.25 else ("b",), "r")
     found = join(random, left, right, ("l", "r"), kind)
-    if shape < 0.25 and kind is JoinKind.INNER:
-        return join(random, found, side(random, ("e",), "s"), (random.choice("lr"), "s"))
+    if shape < 0.35 and kind.whole:  # by a time that is always there
+        above = kind if kind is JoinKind.INNER else random.choice((JoinKind.INNER, kind))
+        by = random.choice(["lr"[number] for number in sorted(kind.whole)])
+        return join(random, found, side(random, ("e",), "s"), (by, "s"),
+                    above if above is not JoinKind.RIGHT else JoinKind.INNER)
     return found
 
 
@@ -123,7 +126,8 @@ def aggregated(random: Random) -> Node:
     calls = [AggregateCall("n", "count"), AggregateCall("s", "sum", (Scalar.column("l.v"),)),
              AggregateCall("top", "max", (Scalar.column("r.x"),))]
     names = [n.name for n in below.walk() if isinstance(n, Source)]
-    if len(set(names)) == len(names) and sum(isinstance(n, BandJoin | TumblingJoin) for n in below.walk()) == 1:
+    if kind is JoinKind.INNER and len(set(names)) == len(names) and \
+            sum(isinstance(n, BandJoin | TumblingJoin) for n in below.walk()) == 1:
         calls.append(AggregateCall("newest", "last", (Scalar.column("r.v"),)))
     node: Node = WindowAggregate(below, WindowClause(spec, attribute, OrdinalKind.INTEGER),
                                  tuple(NamedScalar.column(k) for k in keys), tuple(random.sample(calls, 2)))

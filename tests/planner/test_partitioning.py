@@ -25,6 +25,12 @@ CATALOG = Catalog({**STREAMS, "names": SourceSchema.of(pa.schema({"k": pa.string
     ("SELECT v, k FROM a [RANGE 5] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)", {"a": "k", "b": "k"}),
     ("SELECT k, count(*) AS n FROM a [ROWS 3 PARTITION BY k] GROUP BY k", {"a": "k"}),
     ("SELECT a.v, names.name FROM a, names WHERE a.k = names.k", {"a": "v"}),
+    ("SELECT DISTINCT a.k FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts], c [RANGE 5, WA ts] "
+     "WHERE a.k = b.k AND b.k = c.k", {"a": "k", "b": "k", "c": "k"}),
+    ("SELECT a.k, b.v FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.k = b.k AND NOT EXISTS "
+     "(SELECT * FROM c [RANGE 4] WHERE c.k = a.k)", {"a": "k", "b": "k", "c": "k"}),
+    ("SELECT k FROM (SELECT a.k AS k FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.k = b.k) AS p "
+     "[ROWS 3 PARTITION BY k]", {"a": "k", "b": "k"}),
 ])
 def test_a_column_that_all_operators_keep_together_splits_a_plan(text: str, keys: dict[str, str]) -> None:
     found = placement(parse(text, CATALOG))
@@ -43,6 +49,8 @@ def test_a_column_that_all_operators_keep_together_splits_a_plan(text: str, keys
     "SELECT Rstream(k) FROM a [RANGE 5]",
     "SELECT * FROM a [RANGE 5] LIFETIME 50",
     "SELECT x.v FROM a [RANGE 5] AS x, a [RANGE 5] AS y WHERE x.k = y.v",
+    "SELECT k FROM (SELECT a.k AS k FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.k = b.k) AS p [ROWS 3]",
+    "SELECT a.ts, b.ts, count(*) AS n FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.k = b.k GROUP BY a.ts, b.ts",
 ])
 def test_what_needs_everything_together_is_not_split(text: str) -> None:
     assert placement(parse(text, CATALOG)) is None

@@ -39,6 +39,7 @@ class Hosted:
     """A plan split over shards."""
 
     def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0, *, relays: bool = False,
+                 punctuated: bool = False,
                  known: RelationStatistics | None = None, cut: Cut | None = None) -> None:
         if cut is None:
             chosen = plan if known is None else optimize(plan, known).plan
@@ -57,7 +58,8 @@ class Hosted:
         self.labels = list(range(shards if self.found is not None else 1))
         self.config = QueryConfig(plan, tuple(self.inputs.values()), LatePolicy.parse(late), len(self.labels),
                                   query.nothing().schema, decided=cut.decided(plan),
-                                  watched=cut.watched(plan, self.found, len(self.labels)), relays=relays)
+                                  watched=cut.watched(plan, self.found, len(self.labels)), relays=relays,
+                                  punctuated=punctuated)
         self.saved: dict[int, str | None] = dict.fromkeys(self.labels)
         self.stores = {label: Chunks() for label in self.labels}
         self.bounds = {name: BoundTable(i.attribute or "") for name, i in self.inputs.items()}

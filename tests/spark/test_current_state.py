@@ -115,3 +115,29 @@ def test_only_dated_relations_say_how_far_they_are(spark: SparkSession) -> None:
             pw.sql(query, s=stream, time="ts", emit="punctuated")
     with pytest.raises(PlanError, match="are not for one query"):
         pw.sql("SELECT k FROM s [RANGE 5]", s=stream, time="ts", emit="punctuated", late="side")
+
+
+def test_pairs_of_streams_say_how_far_they_are_and_their_distinct_values_are_kept(spark: SparkSession,
+                                                                                   tmp_path: Path) -> None:
+    streams = {}
+    for name, times in (("a", (1, 4, 9)), ("b", (2, 5, 30))):
+        data = [(ts, "x" if ts < 6 else "y") for ts in times]
+        spark.createDataFrame(data, "ts long, k string").coalesce(1).write.parquet(str(tmp_path / name))
+        streams[name] = spark.readStream.schema("ts long, k string").parquet(str(tmp_path / name))
+    band = "FROM a [RANGE 3, WA ts], b [RANGE 2, WA ts] WHERE a.k = b.k"
+
+    def run(text: str, sink: Any) -> None:
+        found = pw.sql(text, **streams, progress="ordered", emit="punctuated")
+        query = found.writeStream.foreachBatch(sink).option("checkpointLocation", str(tmp_path / str(hash(text))))
+        assert query.trigger(availableNow=True).start().awaitTermination(120)
+
+    pairs: list[Any] = []
+    run(f"SELECT a.ts, b.ts AS other {band}", lambda frame, _: pairs.extend(tuple(row) for row in frame.collect()))
+    assert sorted(row[:2] for row in pairs if row[2] is None) == [(1, 2), (4, 2), (4, 5)]
+    said = [json.loads(row[2]) for row in pairs if row[2] is not None]
+    assert {"ts": {"below": 9}} in said                          # a slab: a is at 9, and b far beyond
+    assert {"other": {"below": 7}} in said
+    run(f"SELECT DISTINCT a.k {band}", pw.current_state(tmp_path / "out"))
+    assert rows(pw.read_current(spark, tmp_path / "out")) == [("x",)]
+    with pytest.raises(PlanError, match="one of the times they meet by"):
+        run(f"SELECT a.k {band}", print)

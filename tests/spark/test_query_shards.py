@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.engines.oracle.engine import Oracle
-from panewise.plan.nodes import Node
+from panewise.engines.spark.wire import CONTROL
+from panewise.plan.nodes import Distinct, Node
 from panewise.planner.capabilities import supports
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
@@ -17,6 +19,8 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
 from relations.internal_plans import internals, mixtures
+from relations.pair_plans import LEAVES, joins
+from relations.pair_plans import STREAMS as JOINED
 from relations.plans import PLACES, columns, source, timelines
 from relations.running import bag
 from relations.test_aggregates_inside import CATALOG, QUERIES
@@ -92,5 +96,38 @@ def test_window_aggregates_inside_relations_give_the_oracles_answer_in_shards(pl
     assert hosted.late == len(oracle.late_rows())
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 3).flatmap(lambda depth: relations(depth, leaves=LEAVES)), timelines(JOINED, rows=16, times=10),
+       PLACES, st.integers(1, 3), st.integers(0, 9))
+def test_relations_over_pairs_give_the_oracles_answer_in_any_number_of_shards(plan: Node, timeline: Timeline,
+                                                                              cuts: frozenset[int], shards: int,
+                                                                              seed: int) -> None:
+    hosted = Hosted(plan, shards, seed=seed)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
 def test_rows_of_several_streams_are_not_counted_as_they_come_on_spark() -> None:
     assert QUERIES.keys() - INSIDE.keys() == {"over rows of two streams"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(joins(), st.booleans(), timelines(JOINED, rows=16, times=10), PLACES, st.integers(1, 3), st.integers(0, 9))
+def test_shards_say_what_no_pair_to_come_will_be(plan: Node, distinct: bool, timeline: Timeline, cuts: frozenset[int],
+                                                 shards: int, seed: int) -> None:
+    plan = Distinct(plan) if distinct else plan
+    hosted = Hosted(plan, shards, seed=seed, punctuated=True)
+    said: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
+    for row in hosted.run(timeline, cuts):
+        if row[CONTROL] is not None:
+            said.append(json.loads(row[CONTROL]))
+        else:
+            results.append({name: value for name, value in row.items() if name != CONTROL})
+    assert bag(results) == bag(Oracle(plan, timeline).results())
+    assert said[-1] == {}
+    times = {"valid_from"} if distinct else set()
+    assert {name for one in said for name in one} <= times | {name for name in plan.columns if name.endswith(".ts")}
+    bounds = [one["valid_from"] for one in said if "valid_from" in one]
+    assert bounds == sorted(bounds) or shards > 1

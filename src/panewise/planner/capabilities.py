@@ -9,21 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import HOUR, MILLISECOND, MINUTE, SECOND
 from panewise.plan import nodes as n
 from panewise.planner.patterns import format_amount
 from panewise.planner.relational import is_relational, relational_gaps
-from panewise.planner.stream_joins import (
-    STREAM_JOINS,
-    has_stream_join,
-    is_relation_of_pairs,
-    over_pairs,
-    stream_join_gaps,
-)
+from panewise.planner.stream_joins import STREAM_JOINS, has_stream_join, is_pairs, stream_join_gaps
 from panewise.windows.base import MOST_WINDOWS
 from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
@@ -152,12 +144,10 @@ def unsupported(plan: n.Node, engine: str) -> Iterator[str]:
         return
     if capability.stream_joins and has_stream_join(plan):
         yield from (f"{gap} by the {engine} engine" for gap in stream_join_gaps(plan))
-        if is_relation_of_pairs(plan):
-            above, _ = over_pairs(plan, lambda _, join: dict.fromkeys(join.columns, pa.int64()))
-            yield from unsupported(above, engine)
-        return
+        if is_pairs(plan):
+            return
     relational = bool(capability.relations) and is_relational(plan)
-    nodes = capability.relations if relational else capability.nodes
+    nodes = capability.relations | capability.stream_joins if relational else capability.nodes
     for node in plan.walk():
         if type(node) not in nodes:
             yield f"{_node_name(type(node))} is not yet run by the {engine} engine"

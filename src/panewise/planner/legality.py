@@ -15,6 +15,7 @@ from panewise.planner.forms import is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
 from panewise.planner.recurring import recurs
 from panewise.planner.refreshing import externalised
+from panewise.planner.stream_joins import missing_in
 
 STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
 """Nodes below which another relation begins: what is inside no longer concerns the operators above."""
@@ -166,18 +167,7 @@ def _needs_stream(node: n.Node, labels: Labels) -> Iterator[str]:
 
 def _missing_time(aggregate: n.WindowAggregate) -> Iterator[str]:
     """A window on the time of a side of an outer join that may be missing."""
-    node, name = aggregate.input, aggregate.window.attribute
-    while not isinstance(node, n.BandJoin | n.TumblingJoin):
-        match node:
-            case n.Project():
-                name = next((i.scalar.column_name or "" for i in node.items if i.name == name), "")
-            case n.Qualify():
-                name = name.removeprefix(f"{node.alias}.")
-            case n.Filter():
-                pass
-            case _:
-                return
-        node = node.inputs[0]
-    if any(name in side.columns and number not in node.kind.whole for number, side in enumerate(node.inputs)):
-        yield (f"a window on {aggregate.window.attribute} over a {node.kind.value} join: it is null in rows without a "
+    outer = missing_in(aggregate.input, aggregate.window.attribute)
+    if outer is not None:
+        yield (f"a window on {aggregate.window.attribute} over a {outer.kind.value} join: it is null in rows without a "
                "partner, which would be in no window; use the time of the side whose rows all come out")

@@ -12,18 +12,19 @@ Wanted = frozenset[str] | None
 """Columns; None: all of them."""
 
 
-def columns_read(plan: n.Node) -> dict[str, frozenset[str]]:
-    """Of every stream that is read in part its columns; a stream that is not named is read whole."""
-    found: dict[str, Wanted] = {}
+def columns_read(plan: n.Node) -> dict[str | n.Node, frozenset[str]]:
+    """Of every stream, and join of streams, that is read in part its columns; what is not named is read whole."""
+    found: dict[str | n.Node, Wanted] = {}
     _note(plan, None, found)
     return {name: columns for name, columns in found.items() if columns is not None}
 
 
-def _note(node: n.Node, wanted: Wanted, found: dict[str, Wanted]) -> None:
+def _note(node: n.Node, wanted: Wanted, found: dict[str | n.Node, Wanted]) -> None:
     match node:
-        case n.Source():
-            before = found.get(node.name, frozenset())
-            found[node.name] = None if wanted is None or before is None else before | wanted
+        case n.Source() | n.TimePairs():  # what a join reads of its streams is its own business
+            name = node.name if isinstance(node, n.Source) else node
+            before = found.get(name, frozenset())
+            found[name] = None if wanted is None or before is None else before | wanted
         case n.Project():
             _note(node.input, frozenset().union(*(item.scalar.columns for item in node.items)), found)
         case n.GroupAggregate():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan import nodes as n
+from panewise.planner.stream_joins import BELOW
 
 
 def is_relational(plan: n.Node) -> bool:
@@ -32,7 +33,7 @@ def relational_gaps(plan: n.Node, engine: str = "embedded") -> Iterator[str]:
 
 def _inside(plan: n.Node, node: n.WindowAggregate) -> Iterator[str]:
     """A window aggregate whose results another window reads."""
-    if not all(isinstance(below, n.Source | n.Filter | n.Project | n.Qualify | n.Union) for below in node.input.walk()):
+    if not all(isinstance(below, BELOW) for below in node.input.walk()):
         yield "a window aggregate over another, or over a relation, is not yet run"
     clause, kind = node.window, node.window.spec.kind
     if not (clause.has_time_range or clause.attribute in ROW_NUM_NAMES or kind in {"landmark", "slide by tuple"}):

@@ -1,23 +1,19 @@
-"""Plans with joins of streams: what the engine that runs them has, and what it has not."""
+"""Plans with joins of streams: which run as pairs, which as relations over pairs, and what is not run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-
-import pyarrow as pa
+from collections.abc import Iterator
 
 from panewise.core.join_kinds import JoinKind
-from panewise.core.schema import ROW_NUM_NAMES, SourceSchema
+from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan import nodes as n
+from panewise.planner.forms import is_append_only
+from panewise.windows.base import Clock
 
 STREAM_JOINS = (n.BandJoin, n.TumblingJoin)
-AROUND = (n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate)
-"""What may stand below and above a join of streams."""
-RELATIONS = (n.GroupAggregate, n.Distinct)
-"""What may stand above them and makes a relation of their pairs: one that only grows or is replaced group by group."""
-BORN = "<born>"
-"""The instant of a pair: the later of its two times (rule U6)."""
+BELOW = (n.Source, n.Filter, n.Project, n.Qualify, n.Union, *STREAM_JOINS)
+"""What may stand below a join of streams."""
 OF_ARRIVAL = frozenset({"first", "last"})
 """Aggregates whose answer depends on the order in which rows come."""
 
@@ -27,55 +23,24 @@ def has_stream_join(plan: n.Node) -> bool:
     return any(isinstance(node, STREAM_JOINS) for node in plan.walk())
 
 
+def is_pairs(plan: n.Node) -> bool:
+    """Whether a plan gives pairs as they are found, or window aggregates over them, and nothing else."""
+    node = plan
+    while isinstance(node, n.Project | n.Filter):
+        node = node.input
+    counted = node.input if isinstance(node, n.WindowAggregate) else plan
+    return has_stream_join(plan) and all(isinstance(below, BELOW) for below in counted.walk())
+
+
 def stream_join_gaps(plan: n.Node) -> Iterator[str]:
     """Why a plan with joins of streams cannot be run, from the root down."""
-    over_relation = is_relation_of_pairs(plan)
-    yield from _without_partners(plan)
+    for join in tops(plan):
+        yield from _below(join)
     for node in plan.walk():
-        if not isinstance(node, STREAM_JOINS + AROUND + RELATIONS):
-            yield f"{type(node).__name__} with a join of streams is not yet run"
-    if over_relation:
-        yield from _under_relation(plan)
-    aggregates = [node for node in plan.walk() if isinstance(node, n.WindowAggregate)]
-    if len(aggregates) > 1:
-        yield "a window aggregate over another is not yet run"
-    elif aggregates:
-        yield from _over_joins(plan, aggregates[0])
-
-
-def _without_partners(plan: n.Node) -> Iterator[str]:
-    """What stands around outer, semi and anti joins: rows without a partner have a null where a time would be."""
-    joins = [node for node in plan.walk() if isinstance(node, n.TimePairs)]
-    for join in joins:
-        if join.kind is JoinKind.INNER:
-            continue
-        if len(joins) > 1:
-            yield f"a {join.kind.value} join of streams with another join is not yet run"
-        if is_relation_of_pairs(plan):
-            yield f"a changing relation over a {join.kind.value} join of streams is not yet run"
-
-
-def is_relation_of_pairs(plan: n.Node) -> bool:
-    """Whether the pairs of a plan's joins make a changing relation, rather than leave as they are."""
-    return any(isinstance(node, RELATIONS) for node in plan.walk())
-
-
-def _under_relation(plan: n.Node) -> Iterator[str]:
-    joins = tops(plan)
-    inside = {id(node) for join in joins for node in join.walk()}
-    if any(isinstance(node, n.WindowAggregate) for node in plan.walk()):
-        yield "a window aggregate with a join of streams and a changing relation is not yet run"
-    if any(isinstance(node, RELATIONS) for join in joins for node in join.walk()):
-        yield "a join of streams over a changing relation is not yet run"
-    if any(isinstance(node, n.Source) and id(node) not in inside for node in plan.walk()):
-        yield "a join of streams beside another stream in a changing relation is not yet run"
-    for join in joins:
-        if sum(isinstance(node, STREAM_JOINS) for node in join.walk()) > 1:
-            yield "a changing relation over a join of joins is not yet run"
-        for source in join.walk():
-            if isinstance(source, n.Source) and not {source.schema.time} >= _times(join, source):
-                yield (f"a changing relation over a join on another column than the time of {source.name!r} is not "
-                       "yet run")
+        if isinstance(node, n.WindowAggregate) and has_stream_join(node):
+            yield from _in_order_of_arrival(node)
+    if not is_pairs(plan):
+        yield from _dated(plan)
 
 
 def tops(plan: n.Node) -> list[n.BandJoin | n.TumblingJoin]:
@@ -83,6 +48,86 @@ def tops(plan: n.Node) -> list[n.BandJoin | n.TumblingJoin]:
     if isinstance(plan, n.BandJoin | n.TumblingJoin):
         return [plan]
     return [join for below in plan.inputs for join in tops(below)]
+
+
+def _below(join: n.TimePairs) -> Iterator[str]:
+    for node in join.walk():
+        if not isinstance(node, BELOW):
+            yield f"{type(node).__name__} below a join of streams is not yet run"
+    for node in join.walk():
+        if not isinstance(node, n.BandJoin | n.TumblingJoin):
+            continue
+        for side, time in ((node.left, node.left_time), (node.right, node.right_time)):
+            if (outer := missing_in(side, time)) is not None:
+                yield (f"a join of streams on {time}, which is null in rows of the {outer.kind.value} join below that "
+                       "have no partner, is not run")
+
+
+def missing_in(node: n.Node, column: str | None) -> n.TimePairs | None:
+    """The outer join of streams for want of whose partners a column of a stream may be null."""
+    match node:
+        case n.TimePairs() if column is not None:
+            for number, side in enumerate(node.inputs):
+                if column in side.columns:
+                    return missing_in(side, column) if number in node.kind.whole else node
+        case n.Project():
+            return missing_in(node.input, next((i.scalar.column_name for i in node.items if i.name == column), None))
+        case n.Qualify():
+            return missing_in(node.input, column and column.removeprefix(f"{node.alias}."))
+        case n.Union():
+            place = node.columns.index(column) if column in node.columns else None
+            found = [missing_in(part, None if place is None else part.columns[place]) for part in node.parts]
+            return next((join for join in found if join is not None), None)
+        case n.Filter():
+            return missing_in(node.input, column)
+    return None
+
+
+def _in_order_of_arrival(aggregate: n.WindowAggregate) -> Iterator[str]:
+    by_arrival = aggregate.window.attribute in ROW_NUM_NAMES or aggregate.window.spec.kind == "slide by tuple"
+    if by_arrival or any(call.function in OF_ARRIVAL for call in aggregate.aggregates):
+        streams = Counter(node.name for node in aggregate.walk() if isinstance(node, n.Source))
+        if max(streams.values()) > 1 or sum(isinstance(node, STREAM_JOINS) for node in aggregate.walk()) > 1:
+            yield ("an aggregate of the arrival order over several joins, or over a stream joined with itself, is not "
+                   "yet run")
+        if any(isinstance(node, n.TimePairs) and node.kind is not JoinKind.INNER for node in aggregate.walk()):
+            yield ("an aggregate of the arrival order over an outer, semi or anti join of streams, whose rows come out "
+                   "in another order than they came, is not yet run")
+
+
+def _dated(plan: n.Node) -> Iterator[str]:
+    """A relation dates pairs by the times of their rows, which must be what the join promises about."""
+    inside: dict[str, str | None] = {}
+    counted = {id(join) for node in plan.walk() if isinstance(node, n.WindowAggregate) for join in tops(node)}
+    for join in tops(plan):
+        if id(join) in counted:  # results are dated by their windows
+            continue
+        for source in join.walk():
+            if not isinstance(source, n.Source):
+                continue
+            inside[source.name] = source.schema.time
+            if source.schema.time is None or _times(join, source) != {source.schema.time}:
+                yield (f"a changing relation over a join on another column than the time of {source.name!r} is not "
+                       "yet run")
+    outside = set(_outside(plan))
+    if is_append_only(plan) and outside and any(isinstance(node, n.Lifetime) for node in plan.walk()):
+        yield (f"LIFETIME over pairs, which wait for the first row of all, together with {min(outside)!r}, whose rows "
+               "never wait, is not yet run")
+    for window in plan.walk():
+        if not isinstance(window, n.Window) or window.clause.spec.clock is not Clock.TIME or has_stream_join(window):
+            continue
+        beside = {node.name for node in window.walk() if isinstance(node, n.Source)} & inside.keys()
+        if other := sorted(name for name in beside if window.clause.attribute not in ("", inside[name])):
+            yield (f"the stream {other[0]!r} inside a join of streams and beside it, ordered by different columns, is "
+                   "not yet run")
+
+
+def _outside(plan: n.Node) -> Iterator[str]:
+    """Streams that are read beside joins of streams."""
+    if isinstance(plan, n.Source):
+        yield plan.name
+    for below in () if isinstance(plan, n.TimePairs) else plan.inputs:
+        yield from _outside(below)
 
 
 def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | None]:
@@ -100,56 +145,19 @@ def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | Non
             case n.Union():
                 for part in node.parts:
                     visit(part, part.columns[node.columns.index(name)] if name in node.columns else name)
+            case n.BandJoin() | n.TumblingJoin():  # each side by its time, and one by what pairs are joined by above
+                owners = [side for side in node.inputs if name in side.columns]
+                found.update(() if owners else {None})
+                for side in owners:
+                    visit(side, name)
+                both_times(node)
             case _:
                 for below in node.inputs:
                     visit(below, name)
 
-    visit(join.left, join.left_time)
-    visit(join.right, join.right_time)
+    def both_times(node: n.BandJoin | n.TumblingJoin) -> None:
+        visit(node.left, node.left_time)
+        visit(node.right, node.right_time)
+
+    both_times(join)
     return found
-
-
-def over_pairs(plan: n.Node, columns: Callable[[str, n.Project], Mapping[str, pa.DataType]],
-               ) -> tuple[n.Node, dict[str, n.BandJoin | n.TumblingJoin]]:
-    """The plan over streams of pairs in the place of its joins, and the joins by the names of these streams.
-
-    ``columns`` is told each stream and the join that makes it, cut down to the columns that are read, and gives types.
-    """
-    joins: dict[str, n.BandJoin | n.TumblingJoin] = {}
-
-    def visit(node: n.Node, read: set[str]) -> n.Node:
-        match node:
-            case n.BandJoin() | n.TumblingJoin():
-                name = f"<pairs {len(joins) + 1}>"
-                joins[name] = node
-                shown = [c for c in node.columns if c in read | {node.left_time, node.right_time}]
-                items = tuple(n.NamedScalar.column(c) for c in shown)
-                types = columns(name, n.Project(node, items))
-                schema = SourceSchema({**types, BORN: types[node.left_time]}, time=BORN)
-                return n.Project(n.Source(name, schema), items)
-            case n.GroupAggregate():
-                scalars = [k.scalar for k in node.keys] + [s for call in node.aggregates for s in call.arguments]
-                return node.with_inputs(visit(node.input, {c for scalar in scalars for c in scalar.columns}))
-            case n.Project():
-                return node.with_inputs(visit(node.input, {c for i in node.items for c in i.scalar.columns}))
-            case n.Filter():
-                return node.with_inputs(visit(node.input, read | node.predicate.columns))
-            case _:  # by position, or all of a row
-                return node.with_inputs(*(visit(below, set(below.columns)) for below in node.inputs))
-
-    return visit(plan, set(plan.columns)), joins
-
-
-def _over_joins(plan: n.Node, aggregate: n.WindowAggregate) -> Iterator[str]:
-    node = plan
-    while node is not aggregate:
-        if not isinstance(node, n.Project | n.Filter):
-            yield f"{type(node).__name__} over a window aggregate is not yet run"
-            return
-        node = node.inputs[0]
-    by_arrival = aggregate.window.attribute in ROW_NUM_NAMES or aggregate.window.spec.kind == "slide by tuple"
-    if by_arrival or any(call.function in OF_ARRIVAL for call in aggregate.aggregates):
-        streams = Counter(node.name for node in aggregate.walk() if isinstance(node, n.Source))
-        if max(streams.values()) > 1 or sum(isinstance(node, STREAM_JOINS) for node in aggregate.walk()) > 1:
-            yield ("an aggregate of the arrival order over several joins, or over a stream joined with itself, is not "
-                   "yet run")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.progress.generators import Bounds, bound_array
+from panewise.queries.lineage import Lineage
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Chunk:
     """The bound on the windowing attribute that was in force when each row arrived."""
     values: Ordinals | None = None
     """The windowing attribute, where it is a column of the source."""
+    lineage: Lineage | None = None
+    """Of rows that a join has made, where somebody above asks when they were born."""
 
     @cached_property
     def rows(self) -> Ordinals:
@@ -64,7 +67,8 @@ class Chunk:
 
     def _at(self, places: npt.NDArray[np.bool_] | Ordinals, table: pa.Table) -> Chunk:
         values = None if self.values is None else self.values[places]
-        return Chunk(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values)
+        lineage = None if self.lineage is None else self.lineage.at(places)
+        return Chunk(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values, lineage)
 
     @classmethod
     def concat(cls, chunks: Sequence[Chunk]) -> Chunk:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from panewise.core.ordinals import OrdinalKind, from_ordinals
 from panewise.progress.late import LatePolicy
@@ -48,13 +49,23 @@ class LateOutput:
         """How many rows were late."""
         return sum(self.counts.values())
 
-    def rows(self) -> pa.Table:
-        """The late rows as they came."""
-        return pa.concat_tables(self.kept, promote_options="default") if self.kept else pa.table({})
+    def rows(self, streams: Collection[str] | None = None) -> pa.Table:
+        """The late rows as they came, of all streams or of some."""
+        return self._of(streams)[0]
 
-    def reports(self) -> pa.Table:
+    def reports(self, streams: Collection[str] | None = None) -> pa.Table:
         """The late rows with the reason of each."""
-        return _joined(self.rows(), pa.concat_tables(self.reasons)) if self.kept else pa.table({})
+        rows, reasons = self._of(streams)
+        return _joined(rows, reasons) if reasons.num_rows else pa.table({})
+
+    def _of(self, streams: Collection[str] | None) -> tuple[pa.Table, pa.Table]:
+        if not self.kept:
+            return pa.table({}), pa.table({})
+        rows, reasons = pa.concat_tables(self.kept, promote_options="default"), pa.concat_tables(self.reasons)
+        if streams is None:
+            return rows, reasons
+        mine = pc.is_in(reasons.column("stream"), pa.array(list(streams), pa.string()))
+        return rows.filter(mine), reasons.filter(mine)
 
     def forget(self) -> None:
         """What was kept is not kept any longer."""
@@ -103,6 +114,11 @@ class ShowsLateRows:
         """
         self._late.listeners.append(listener)
         return listener
+
+    @property
+    def late_output(self) -> LateOutput:
+        """All of it, by stream."""
+        return self._late
 
     @property
     def late_rows(self) -> pa.Table:

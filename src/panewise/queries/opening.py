@@ -10,13 +10,13 @@ from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.join_manner import AUTO, Joins
 from panewise.planner.relational import is_relational
-from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs
+from panewise.planner.stream_joins import is_pairs
 from panewise.progress.late import LatePolicy
-from panewise.queries.joined import JoinedQuery, PairRelationQuery
+from panewise.queries.joined import JoinedQuery
 from panewise.queries.query import Progress, WindowQuery
 from panewise.queries.relations import RelationQuery
 
-RunningQuery: TypeAlias = WindowQuery | JoinedQuery | PairRelationQuery | RelationQuery
+RunningQuery: TypeAlias = WindowQuery | JoinedQuery | RelationQuery
 
 
 def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source", events: bool = False,
@@ -29,15 +29,12 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
     windows are joined: ``by twos`` or ``at once``.
     """
     check(plan, "embedded")
-    if Joins.parse(joins) != AUTO and (has_stream_join(plan) or not is_relational(plan)):
+    if Joins.parse(joins) != AUTO and (is_pairs(plan) or not is_relational(plan)):
         raise PlanError("joins= says how the windows of a relation are joined, and this query joins none: leave it out")
-    if has_stream_join(plan) and is_relation_of_pairs(plan):
-        return PairRelationQuery(plan, late=late, progress=progress, emit=emit, current=current,
-                                 style="upa" if strategy == "auto" else strategy)
-    if current and (has_stream_join(plan) or not is_relational(plan)):
+    if current and (is_pairs(plan) or not is_relational(plan)):
         raise PlanError("current=True keeps a continuous relation as it is now, and the results of this query are no "
                         "relation but come once, for ever: leave it out")
-    if has_stream_join(plan):
+    if is_pairs(plan):
         return JoinedQuery(plan, late=late, progress=progress, events=events, strategy=strategy, stats=stats, emit=emit,
                            empty_windows=empty_windows)
     if not is_relational(plan):
@@ -56,6 +53,7 @@ def ordering_columns(query: RunningQuery) -> dict[str, str | None]:
     return {source.name: source.attribute for source in reversed(query.sources)}
 
 
-def knows_late_rows(query: RunningQuery) -> bool:
-    """Whether a row can be too late for a query; a plan that is nothing but a stream passes on what comes."""
-    return not isinstance(query, RelationQuery) or query.guarded
+def knows_late_rows(query: RunningQuery, stream: str) -> bool:
+    """Whether a row of a stream can be too late for a query; a plan that is nothing but a stream passes on what comes,
+    but for what it joins or counts on the way."""
+    return not isinstance(query, RelationQuery) or query.guarded or query.reads_inside(stream)

@@ -7,6 +7,7 @@ internal windows, and what a window over a sub-query sees).
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -134,5 +135,6 @@ def _time_join(d: Definition, node: BandJoin | TumblingJoin) -> list[Tup]:
     nobody = dict.fromkeys(node.columns)
     for side, rows in ((LEFT, left), (RIGHT, right)):
         if side in node.kind.preserved:
-            found += [t.with_values({**nobody, **t.values}) for t in rows if t.key not in partners[side]]
+            found += [replace(t, values={**nobody, **t.values}, key=(side, t.key))  # a stream may be both sides
+                      for t in rows if t.key not in partners[side]]
     return sorted(found, key=lambda t: t.order)

@@ -80,12 +80,13 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     ``emit`` asks for early results: ``"change"`` shows after every micro-batch what has changed in open windows,
     ``"early:10 s"`` whenever promises have moved on so far. Results then are a log with a column ``change``: +1 for a
     row that holds now, -1 for one shown before that does not any more; added up they are the final results.
-    ``"punctuated"`` is for changing relations: rows whose column ``punctuation`` is not null say how far results are.
+    ``"punctuated"`` is for changing relations and pairs of streams: rows whose column ``punctuation`` is not null say
+    how far results are.
     """
     check(plan, "spark")
     if emit.strip().lower() == PUNCTUATED and (is_stateless(plan) or not is_hosted(plan)):
-        raise PlanError(f"emit={emit!r} is for relations over windows: other results say by their window when they are "
-                        "complete, or need not say it")
+        raise PlanError(f"emit={emit!r} is for relations over windows and pairs of streams: other results say by their "
+                        "window when they are complete, or need not say it")
     if is_stateless(plan):
         return passed_on(plan, inputs)
     if is_hosted(plan):

@@ -34,6 +34,7 @@ class AnnouncedEnds(KeepsAlive, RelationOperator):
         ends = Ends(self._rows.arena.uid[left.slots], left.at)
         stays = lives.expires >= upto
         self._rows.enter(lives.with_table(NOTHING.empty_table()).filter(stays), upto)
+        self._rows.settle(delta.settled)
         self._rows.forget()
         hidden = Lives(lives.table, lives.uid, lives.born, np.where(stays, FOREVER, lives.expires), lives.age)
-        return Delta(hidden, ends, delta.ticks)
+        return Delta(hidden, ends, delta.ticks, delta.settled)

@@ -33,10 +33,10 @@ class Changes:
 
 
 class NetChanges(KeepsAlive):
-    """Keeps the rows of a relation, because who leaves must be named."""
+    """Keeps the rows of a relation, because who leaves must be named; with ``lets_go`` not those that stay for ever."""
 
-    def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
-        self.schema = schema
+    def __init__(self, schema: pa.Schema, queue: ExpiryQueue, *, lets_go: bool = False) -> None:
+        self.schema, self._lets_go = schema, lets_go
         self._rows = AliveRows(schema, queue)
 
     def step(self, delta: Delta, upto: int) -> Changes:
@@ -44,6 +44,8 @@ class NetChanges(KeepsAlive):
         left = self._rows.leave(delta, upto)
         gone = self._rows.arena.lives(left.slots).ending(left.at)
         self._rows.enter(delta.lives.filter(delta.lives.expires >= upto), upto)
+        if self._lets_go:
+            self._rows.settle(delta.settled)
         self._rows.forget()
         return changes_of(gone, delta.lives, upto)
 

@@ -124,6 +124,9 @@ class Delta:
     ends: Ends = NO_ENDS
     ticks: Ordinals | None = None
     """Every instant of the step at which anything below could change, ascending; only where somebody asks for it."""
+    settled: Ordinals = field(default_factory=integers)
+    """Rows, of this step or earlier ones, that stay for ever: whoever keeps them only to name them when they leave may
+    forget them. An operator that does not know better says nothing of it."""
     gone: Lives | None = None
     """All rows of earlier steps that leave in this one, with their ends; only where somebody asks for it, who then
     need not keep them to tell them."""

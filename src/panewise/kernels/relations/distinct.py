@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.closing import Closer, Closing
 from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, by_age, integers
 from panewise.kernels.relations.distinct_numba import NOBODY, represent
 from panewise.kernels.relations.live_codes import SPARE, LiveCodes, renumbered
@@ -31,11 +32,12 @@ CODE = pa.schema([pa.field("code", pa.int64())])
 class DistinctByEnd(RelationOperator):
     """Delta*: a representative stays until it expires; the row that stays longest follows it (erratum E8).
 
-    Rows of one value have equal columns, so of a representative its end is kept, of a spare row its end and age.
+    Rows of one value have equal columns, so of a representative its end is kept, of a spare row its end and age. Of
+    rows that never leave nothing is kept when their value cannot come again (``closers``; Li 3.10).
     """
 
-    def __init__(self, schema: pa.Schema, uids: Uids) -> None:
-        self.schema, self._uids = schema, uids
+    def __init__(self, schema: pa.Schema, uids: Uids, closers: Sequence[Closer] = ()) -> None:
+        self.schema, self._uids, self._closing = schema, uids, Closing(closers)
         self._codes = LiveCodes(schema)
         self._current, self._spare, self._spare_age = Growing(), Growing(), GrowingAges()
         self._queue = Calendar()
@@ -63,6 +65,9 @@ class DistinctByEnd(RelationOperator):
         self._queue.insert(named[staying], until[staying], self._reached)
         self._reached = upto
         out = Lives(self._codes.values(named), self._uids.draw(count), since, until, ages[:, :count])
+        if self._closing:
+            over = self._closing.over(self._codes, upto)
+            self._current.values[over], self._spare.values[over] = NOBODY, NOBODY
         self._forget()
         return Delta(out, ticks=delta.ticks)
 
@@ -79,6 +84,7 @@ class DistinctByEnd(RelationOperator):
         self._spare_age = GrowingAges()
         self._spare_age.fitted(ages, len(numbers))
         self._spare_age.room[: len(ages), numbers] = ages
+        self._closing.forget()
         self._queue.rebuild(self._current.values, self._reached)
 
     # -- saving

@@ -18,6 +18,7 @@ from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.relations.cell_values import RunningStates
+from panewise.kernels.relations.closing import Closer, Closing
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, gather, integers
 from panewise.kernels.relations.group_contents import Gone, GroupContents, KeptRows, OnlyStates
 from panewise.kernels.relations.live_codes import LiveCodes, renumbered
@@ -40,16 +41,20 @@ class GroupedBy:
     key_scalars: Sequence[Scalar]
     aggregates: Sequence[BoundAggregate]
     arguments: Sequence[Sequence[Scalar]]
+    closers: Sequence[Closer] = ()
+    """When groups are over, if their rows stay for ever."""
 
 
 class GroupAggregate(RelationOperator):
     """One row per group. With ``every`` a row is told anew whenever its group changes, equal or not.
 
-    Without a ``queue`` no row of the input ever leaves, and none is kept.
+    Without a ``queue`` no row of the input ever leaves, and none is kept; nor is anything of groups that are over,
+    whose row will never be replaced.
     """
 
     def __init__(self, grouped: GroupedBy, uids: Uids, queue: ExpiryQueue | None, *, every: bool = False) -> None:
         self._grouped, self._uids, self._every = grouped, uids, every
+        self._closing = Closing(grouped.closers if queue is None and not every else ())
         self._taken = list(dict.fromkeys(scalar for part in grouped.arguments for scalar in part))
         types = dict(zip((s for part in grouped.arguments for s in part),
                          (t for a in grouped.aggregates for t in a.inputs), strict=True))
@@ -100,8 +105,9 @@ class GroupAggregate(RelationOperator):
         values = self._values(cells, after > 0, (lives, brief, gone, sign), states)
         out, ends = self._replaced(cells, after, values, states)
         self.contents.keep(lives.filter(~brief), upto, groups, states.after)
+        settled = self._close(upto) if self._closing else integers()
         self._forget_groups()
-        return Delta(out, ends, delta.ticks)
+        return Delta(out, ends, delta.ticks, settled)
 
     def _count(self, cells: Cells, after: Ordinals) -> None:
         """Rows by group, and groups that have any."""
@@ -195,6 +201,17 @@ class GroupAggregate(RelationOperator):
             self._current.keep(self._slot.values[there])
             self._slot.values[there] = np.arange(len(there))
 
+    def _close(self, upto: int) -> Ordinals:
+        """Forget groups that are over; the rows that were shown of them stay."""
+        over = self._closing.over(self._codes, upto)
+        over = over[self._counts.values[over] > 0]
+        settled = self._shown.values[over]
+        self._counts.values[over], self._shown.values[over] = 0, -1
+        self._groups -= len(over)
+        for column in (column for running in self._running.values() for column in running.columns):
+            column.values[over] = 0
+        return np.sort(settled[settled >= 0])
+
     def _forget_groups(self) -> None:
         if not self._codes.crowded(self._groups):
             return
@@ -205,6 +222,7 @@ class GroupAggregate(RelationOperator):
         for running in self._running.values():
             running.columns = [renumbered(column.values[used], moved[used]) for column in running.columns]
         self.contents.renumber(moved, used)
+        self._closing.forget()
 
     # -- saving
 
@@ -237,6 +255,7 @@ class GroupAggregate(RelationOperator):
             saved = tables[f"state:{name}"]
             running.columns = [renumbered(c.to_numpy(), numbers) for c in saved.columns]
         self.contents.load(header, tables, numbers)
+        self._closing.forget()
 
     def counters(self) -> dict[str, int]:
         """Rows that are kept, and groups."""

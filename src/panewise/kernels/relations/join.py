@@ -56,7 +56,7 @@ class WindowJoin(RelationOperator):
             self._catalogue.renumber(kept, self._pairing.reached)
         if self._leaving is not None:
             self._leaving.renumber(*kept)
-        return Delta(lives, ends, ticks_of(left.ticks, right.ticks), gone)
+        return Delta(lives, ends, ticks_of(left.ticks, right.ticks), gone=gone)
 
     def _lives(self, pairs: Pairs) -> Lives:
         if not len(pairs):

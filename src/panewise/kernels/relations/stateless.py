@@ -26,7 +26,7 @@ class FilterRows(RelationOperator):
         """Null counts as false."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._passed(delta.gone)
-        return Delta(self._passed(delta.lives), delta.ends, delta.ticks, gone)
+        return Delta(self._passed(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
 
     def _passed(self, lives: Lives) -> Lives:
         if not len(lives):
@@ -46,7 +46,7 @@ class ProjectRows(RelationOperator):
         """Every expression on every row."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._shown(delta.gone)
-        return Delta(self._shown(delta.lives), delta.ends, delta.ticks, gone)
+        return Delta(self._shown(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
 
     def _shown(self, lives: Lives) -> Lives:
         return lives.with_table(self._computed(lives.table) if len(lives) else self.schema.empty_table())
@@ -68,7 +68,7 @@ class RenameRows(RelationOperator):
         """Only the names change."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._renamed(delta.gone)
-        return Delta(self._renamed(delta.lives), delta.ends, delta.ticks, gone)
+        return Delta(self._renamed(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
 
     def _renamed(self, lives: Lives) -> Lives:
         return lives.with_table(lives.table.rename_columns(self.schema.names))
@@ -88,7 +88,8 @@ class UnionRows(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Inputs are stepped one after the other, so the numbers of their rows ascend."""
         lives = [d.lives.with_table(self._named(d.lives.table)) for d in inputs]
-        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)))
+        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)),
+                     np.concatenate([d.settled for d in inputs]))
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)

@@ -1,6 +1,5 @@
-"""Joins of streams on the embedded engine: pairs as they are found, window aggregates and relations over them."""
+"""Joins of streams on the embedded engine: pairs as they are found, and window aggregates over them."""
 
 from panewise.queries.joined.query import JoinedQuery
-from panewise.queries.joined.relation import PairRelationQuery
 
-__all__ = ["JoinedQuery", "PairRelationQuery"]
+__all__ = ["JoinedQuery"]

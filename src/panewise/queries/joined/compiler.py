@@ -31,6 +31,12 @@ class JoinedPlan:
     above: list[Project | Filter] = field(default_factory=list)
     """What stands over the aggregate, from it upwards."""
 
+    def __post_init__(self) -> None:
+        for path in self.paths:
+            for place, operator in enumerate(path.operators, start=1):
+                if isinstance(operator, JoinInput):
+                    operator.join.above = path.operators[place:]
+
     @property
     def sources(self) -> dict[str, Source]:
         """The streams it reads."""
@@ -56,10 +62,10 @@ class JoinedPlan:
 
 
 class Compiler:
-    """Builds the operators of one plan."""
+    """Builds the operators of one plan; where ``dated``, what joins put out says when it was born."""
 
-    def __init__(self, late: LatePolicy) -> None:
-        self.late = late
+    def __init__(self, late: LatePolicy, *, dated: bool = False) -> None:
+        self.late, self.dated = late, dated
         self.joins: list[StreamJoin] = []
         self.melds: list[Meld] = []
         self.read: dict[str, set[str]] = {}
@@ -129,7 +135,8 @@ class Compiler:
         sides = [self._paths(side, time, read & set(side.columns))
                  for side, time in ((node.left, node.left_time), (node.right, node.right_time))]
         left, right = (unified([path.empty(columns_of(path.source)).schema for path in paths]) for paths in sides)
-        join = StreamJoin(node, left, right, wanted, late=self.late)
+        below = [{_made_by(path) for path in paths} for paths in sides]
+        join = StreamJoin(node, left, right, wanted, late=self.late, dated=self.dated, below=below)
         self.joins.append(join)
         return [path.then(JoinInput(join, number, guarded=_is_guarded(path)))
                 for number, paths in enumerate(sides) for path in paths]
@@ -137,7 +144,12 @@ class Compiler:
 
 def _is_guarded(path: Path) -> bool:
     """Whether rows come with bounds on the join's time: results of another join are never late."""
-    return path.attribute is not None and not any(isinstance(operator, JoinInput) for operator in path.operators)
+    return path.attribute is not None and _made_by(path) is None
+
+
+def _made_by(path: Path) -> StreamJoin | None:
+    """The join whose results come out of a path."""
+    return next((operator.join for operator in reversed(path.operators) if isinstance(operator, JoinInput)), None)
 
 
 def read_by(node: WindowAggregate) -> set[str]:

@@ -28,9 +28,9 @@ from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.joined.compiler import Compiler
 from panewise.queries.late_output import LateOutput, ShowsLateRows
+from panewise.queries.lineage import Lineage
 from panewise.queries.operators import project, truth
-from panewise.queries.operators.join import JoinInput
-from panewise.queries.pipeline import Path
+from panewise.queries.promises import Promises
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text, build_status
 
 KIND = "embedded-join"
@@ -43,17 +43,20 @@ class JoinedQuery(ShowsLateRows):
     Pairs leave as soon as both of their rows have come, and punctuation on both times follows them
     (``on_punctuation``). With a window aggregate over the join that punctuation closes its windows. Results do not
     depend on how rows are cut into batches, nor on their order as far as punctuation allows.
+
+    ``dated`` is for a plan that is a join inside a larger one: pairs have their lineage in columns beside their own
+    (`queries.lineage`), by which a relation dates and orders them.
     """
 
     def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
                  events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final",
-                 empty_windows: bool = False) -> None:
+                 empty_windows: bool = False, dated: bool = False) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates of one stream: pairs of a join "
                             "are final when they are found")
         self.plan, self.late, self._progress = plan, LatePolicy.parse(late), progress
-        self._compiled = Compiler(self.late).compile(plan)
+        self._compiled = Compiler(self.late, dated=dated).compile(plan)
         self._inputs = {name: self._input(source) for name, source in self._compiled.sources.items()}
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self._inputs))):
             raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
@@ -61,7 +64,11 @@ class JoinedQuery(ShowsLateRows):
         self._paths = {name: self._compiled.paths_of(name) for name in self._inputs}
         self._late = LateOutput(self.late, self.streams)
         self._clocks = Clockwork(self._inputs.values(), self._kind)
-        self._arrived = 0
+        self.arrived = 0
+        """How many rows have come, of all streams."""
+        self.first: int | None = None
+        """The earliest time of a row that was not late, of a plan whose pairs are dated."""
+        self._dated = dated
         self._stage: WindowStage | None = None
         self._log: WindowLog | None = None
         self._schema = self._compiled.schema
@@ -69,8 +76,10 @@ class JoinedQuery(ShowsLateRows):
             self._stage = WindowStage(aggregate, self._schema, self.late, strategy, stats, empty_windows=empty_windows)
             self._log = WindowLog(aggregate.window, watch=events)
         self._listeners: list[Callable[[Punctuation], object]] = []
+        self._promises = Promises()
+        self._shown = [*plan.columns, *(Lineage.columns(self.depth) if dated else ())]
         self._nothing = self._above(self._stage.present(self._stage.empty_results())) if self._stage is not None else \
-            self._schema.empty_table().select(list(plan.columns))
+            self._no_pairs().select(self._shown)
 
     # -- in and out
 
@@ -101,7 +110,7 @@ class JoinedQuery(ShowsLateRows):
         for join in self._compiled.joins:
             join.mark()
         try:
-            chunk, promises = source.take(table, self._arrived)
+            chunk, promises = source.take(table, self.arrived)
             arriving = [path.process(chunk) for path in self._paths[stream]]
             ready = [] if self._stage is None else [self._stage.prepare(seen, guarded=False) for seen in arriving]
         except Exception:
@@ -110,13 +119,15 @@ class JoinedQuery(ShowsLateRows):
                 join.rollback()
             raise
         source.rows += table.num_rows
-        self._arrived += table.num_rows
+        self.arrived += table.num_rows
         self._note_late(source, chunk)
+        if self._dated:
+            self._note_first(chunk)
         if idle:
             for path in self._paths[stream]:
                 set_idle(path, idle=False)
         if self._stage is None:
-            parts = [seen.table for seen in arriving if seen.table.num_rows]
+            parts = [self._beside(seen) for seen in arriving if seen.table.num_rows]
         else:
             for rows in ready:
                 self._stage.count(rows)
@@ -140,25 +151,20 @@ class JoinedQuery(ShowsLateRows):
                 parts += self._promised(source.name, [promise] if source.promise(promise) else [])
             if fell_silent:
                 for path in self._paths[source.name]:
-                    parts += self._after(path, set_idle(path, idle=True))
+                    parts += self._after(set_idle(path, idle=True))
         return self._present(parts)
 
     def _promised(self, stream: str, promises: list[Punctuation]) -> list[pa.Table]:
         """Results of the windows that promises of a stream close."""
         return [part for path in self._paths[stream] for promise in promises
-                for part in self._after(path, path.advance(promise))]
+                for part in self._after(path.advance(promise))]
 
-    def _after(self, path: Path, arrived: list[Punctuation]) -> list[pa.Table]:
-        """What promises at the top of a path close, after the rows they have left without a partner."""
+    def _after(self, arrived: list[Punctuation]) -> list[pa.Table]:
+        """What promises at the top of the joins close, after the rows they have left without a partner."""
         parts: list[pa.Table] = []
-        for place, operator in enumerate(path.operators):
-            chunk = operator.join.take_alone(path.source.name) if isinstance(operator, JoinInput) else None
-            if chunk is None:
-                continue
-            for above in path.operators[place + 1:]:
-                chunk = above.process(chunk)
+        for chunk in (chunk for join in self._compiled.joins for chunk in join.take_alone()):
             if self._stage is None:
-                parts.append(chunk.table)
+                parts.append(self._beside(chunk))
             else:
                 self._stage.count(self._stage.prepare(chunk, guarded=False))
         return parts + self._advance(arrived)
@@ -167,6 +173,7 @@ class JoinedQuery(ShowsLateRows):
         """What promises at the top of the joins close; where rows leave they leave with them."""
         parts: list[pa.Table] = []
         for promise in arrived:
+            self._promises.note(promise)
             if self._stage is not None:
                 parts += self._closed(promise, self._stage.advance(promise))
             for listener in self._listeners:
@@ -189,10 +196,40 @@ class JoinedQuery(ShowsLateRows):
         if late.any():
             self._late.add(source, chunk, late, source.bounds.linear)
 
+    # -- for whoever dates pairs
+
     @property
-    def latest(self) -> int:
-        """No pair whose later time is below this will come."""
-        return self._compiled.joins[-1].join.progress.latest()
+    def born(self) -> int:
+        """No pair that was born before this will come."""
+        return self._compiled.joins[-1].born
+
+    @property
+    def depth(self) -> int:
+        """How many rows a pair is made of."""
+        return self._compiled.joins[-1].depth
+
+    @property
+    def watermark(self) -> int:
+        """What the joins have promised of the windowing attribute of the aggregate over them."""
+        if all(source.finished for source in self._inputs.values()):
+            return FINISHED
+        return NO_BOUND if self._stage is None else self._stage.watermark
+
+    def _note_first(self, chunk: Chunk) -> None:
+        assert chunk.values is not None
+        times = chunk.values[chunk.values >= chunk.bounds]
+        if len(times):
+            earliest = int(times.min())
+            self.first = earliest if self.first is None else min(self.first, earliest)
+
+    def _beside(self, chunk: Chunk) -> pa.Table:
+        return chunk.table if not self._dated or chunk.lineage is None else chunk.lineage.beside(chunk.table)
+
+    def _no_pairs(self) -> pa.Table:
+        table = self._schema.empty_table()
+        if not self._dated:
+            return table
+        return Lineage(np.empty(0, np.int64), np.empty((self.depth, 0), np.int64)).beside(table)
 
     # -- results as the user sees them
 
@@ -202,7 +239,7 @@ class JoinedQuery(ShowsLateRows):
         results = parts[0] if len(parts) == 1 else pa.concat_tables(parts, promote_options="permissive")
         if self._stage is not None:
             return self._above(self._stage.present(results))
-        results = results.select(list(self.plan.columns))
+        results = results.select(self._shown)
         return results if results.schema.equals(self._nothing.schema) else results.cast(self._nothing.schema)
 
     def _above(self, results: pa.Table) -> pa.Table:
@@ -230,6 +267,10 @@ class JoinedQuery(ShowsLateRows):
         """
         self._listeners.append(listener)
         return listener
+
+    def promises(self) -> list[Punctuation]:
+        """What the joins promise now of pairs to come, in the names of the results' columns."""
+        return [] if self._stage is not None else list(self._promises)
 
     def on_window(self, listener: Callable[[WindowEvent], object]) -> Callable[[WindowEvent], object]:
         """Call a function when a window opens or closes."""
@@ -259,12 +300,12 @@ class JoinedQuery(ShowsLateRows):
         """
         counters = [join.join.counters() for join in self._compiled.joins]
         if self._stage is not None and self._compiled.aggregate is not None:
-            found = build_status(self._stage, self._inputs, self._late.counts, arrived=self._arrived, listed=windows,
+            found = build_status(self._stage, self._inputs, self._late.counts, arrived=self.arrived, listed=windows,
                                  window=self._compiled.aggregate.window)
         else:
             bound = min(join.join.progress.earliest() for join in self._compiled.joins)
             found = QueryStatus(
-                rows=self._arrived, late=self.late_count, watermark=bound_text(bound, self._kind), open_windows=0,
+                rows=self.arrived, late=self.late_count, watermark=bound_text(bound, self._kind), open_windows=0,
                 window_groups=0, partials=0, buffered=0, state_bytes=0, windows=[],
                 streams={name: self._stream_status(source) for name, source in self._inputs.items()})
         found["buffered"] += sum(counter["buffered"] for counter in counters)
@@ -290,10 +331,12 @@ class JoinedQuery(ShowsLateRows):
         """Everything needed to go on exactly here; ``extra`` is any JSON data to find again beside it."""
         late_count, tables = self._late.snapshot()
         header: dict[str, Any] = {
-            "query": self.fingerprint, "late": self.late.value, "arrived": self._arrived, "late_count": late_count,
+            "query": self.fingerprint, "late": self.late.value, "arrived": self.arrived, "late_count": late_count,
             "inputs": {name: source.snapshot() for name, source in self._inputs.items()},
             "melds": [meld.snapshot() for meld in self._compiled.melds],
-            "open": [] if self._log is None else sorted(self._log.open), "extra": dict(extra or {}),
+            "open": [] if self._log is None else sorted(self._log.open), "first": self.first,
+            "promises": self._promises.snapshot(),
+            "extra": dict(extra or {}),
         }
         states = {f"join {i}": join.snapshot() for i, join in enumerate(self._compiled.joins)}
         if self._stage is not None:
@@ -315,8 +358,9 @@ class JoinedQuery(ShowsLateRows):
             meld.restore(state)
         if self._log is not None:
             self._log.open = set(header["open"])
-        self._arrived = header["arrived"]
+        self.arrived, self.first = header["arrived"], header.get("first")
         self._late.restore(header["late_count"], tables)
+        self._promises.restore(header.get("promises", ()))
         return dict(header["extra"])
 
     # -- inside

@@ -12,34 +12,36 @@ from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.joins.keys import common_type
 from panewise.kernels.joins.oa_join import OAJoin
-from panewise.kernels.joins.pairing import Band, Buckets, Pairing
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.plan.nodes import BandJoin, TumblingJoin
 from panewise.planner.equi_keys import JoinCondition, KeyPair, join_condition
+from panewise.planner.pairings import pairing_of
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.chunks import Chunk
 from panewise.queries.operators.base import Passing
+from panewise.queries.operators.lineage import SideLineage, lineage_of
 
 COMPUTED = "<key>."
 """Before the number of a key that is more than a column."""
 
 
-def pairing_of(node: BandJoin | TumblingJoin) -> Pairing:
-    """The window predicate of a join node."""
-    if isinstance(node, TumblingJoin):
-        return Buckets(node.range)
-    return Band.of_ranges(node.left_range, node.right_range, node.bounds)
-
-
 class StreamJoin:
-    """One join of a running query; ``wanted`` are the output columns that something above reads."""
+    """One join of a running query; ``wanted`` are the output columns that something above reads.
+
+    ``below`` are the joins that make the rows of each side, None among them for rows of streams. Where ``dated``,
+    results carry their lineage.
+    """
 
     def __init__(self, node: BandJoin | TumblingJoin, left: pa.Schema, right: pa.Schema, wanted: Collection[str], *,
-                 late: LatePolicy = LatePolicy.DROP) -> None:
-        self.node, self.late = node, late
+                 late: LatePolicy = LatePolicy.DROP, dated: bool = False,
+                 below: Sequence[Collection[StreamJoin | None]] = ((None,), (None,))) -> None:
+        self.node, self.late, self.below = node, late, below
         self.times = (node.left_time, node.right_time)
+        self.lineage = [SideLineage(side, self.times[side], max(1 if join is None else join.depth for join in joins),
+                                    any(join is not None for join in joins))
+                        for side, joins in enumerate(below)] if dated else []
         schemas = (left, right)
         condition = join_condition(node.predicate, left.names, right.names)
         types = {pair: _types(pair, schemas) for pair in condition.keys}
@@ -52,8 +54,12 @@ class StreamJoin:
                            for schema, time in zip(schemas, self.times, strict=True))
         self.late_rows: list[tuple[str, Ordinals]] = []
         """Positions of rows that were late, by stream, until somebody takes them."""
+        self._shown = {name for side in schemas[: 1 if node.kind.left_only else 2] for name in side.names}
+        """What promises may be about: where only left rows come out, nothing of the right is to be seen."""
         self._put_out = 0
-        self._alone: list[pa.Table] = []
+        self._alone: list[Chunk] = []
+        self.above: Sequence[Passing] = ()
+        """The operators between this join and the top."""
 
     def _side(self, number: int, schema: pa.Schema, condition: JoinCondition, types: Sequence[pa.DataType],
               wanted: Collection[str]) -> JoinSide:
@@ -67,7 +73,10 @@ class StreamJoin:
             name = scalar.column_name or f"{COMPUTED}{'lr'[number]}{place}"
             names.append(name)
             fields.setdefault(name, pa.field(name, data_type))
-        output = tuple(name for name in schema.names if name in wanted)
+        if self.lineage:
+            fields |= {field.name: field for field in self.lineage[number].fields}
+            wanted = {*wanted, self.times[number], *self.lineage[number].names}
+        output = tuple(name for name in dict.fromkeys((*schema.names, *fields)) if name in wanted)
         if number == LEFT and not any(name in wanted for name in (*schema.names, *self.node.right.columns)):
             output = (self.times[LEFT],)  # rows are counted by a column
         return JoinSide(pa.schema(list(fields.values())), self.times[number], tuple(names), output)
@@ -84,14 +93,49 @@ class StreamJoin:
             if late.any():
                 self._note_late(side, chunk, times, late)
                 chunk, times = chunk.filter(~late), times[~late]
-        results = self.join.process(side, self._with_keys(side, chunk.table), times)
+        results = self.join.process(side, self._with_keys(side, chunk, times), times)
+        return self._put(results, chunk.stream)
+
+    def _put(self, results: pa.Table, stream: str) -> Chunk:
+        """Results on their way up; none is late, because the join promises only what it keeps."""
         first = self._put_out + 1
         self._put_out += results.num_rows
         numbers = np.arange(first, first + results.num_rows)
-        return _chunk(results, chunk.stream, numbers)
+        lineage = None
+        if self.lineage:
+            lineage = lineage_of(results, self.lineage)
+            beside = {name for side in self.lineage for name in side.names}
+            results = results.select([name for name in results.column_names if name not in beside])
+        return Chunk(results, stream, numbers, numbers, np.full(results.num_rows, NO_BOUND, np.int64), lineage=lineage)
 
-    def _with_keys(self, side: int, table: pa.Table) -> pa.Table:
-        spec = self.join.spec.sides[side]
+    @property
+    def depth(self) -> int:
+        """How many rows a result is made of."""
+        return sum(side.depth for side in self.lineage[: 1 if self.node.kind.left_only else 2])
+
+    @property
+    def born(self) -> int:
+        """No result that was born earlier will come.
+
+        A pair contains a new row, so it is not older than what both sides promise of their rows' births, nor than
+        either of its times. A row without a partner, and one that has found its first, was born long before it leaves.
+        """
+        progress, kind = self.join.progress, self.join.kind
+        alone = [progress.individual(side) for side in ({LEFT} if kind.left_only else kind.preserved)]
+        if kind.left_only:
+            return min(alone)
+        rows = min(self._rows_born(side) for side in (LEFT, RIGHT))
+        return min([max(progress.individual(LEFT), progress.individual(RIGHT), rows), *alone])
+
+    def _rows_born(self, side: int) -> int:
+        joins, known = self.below[side], self.join.progress.bounds[side].linear
+        only = next(iter(joins)) if len(joins) == 1 else None
+        return known if only is None else max(known, only.born)
+
+    def _with_keys(self, side: int, chunk: Chunk, times: Ordinals) -> pa.Table:
+        spec, table = self.join.spec.sides[side], chunk.table
+        if self.lineage:
+            table = self.lineage[side].beside(table, chunk, times)
         computed = [(name, scalar) for name, scalar in zip(spec.keys, self._keys[side], strict=True)
                     if scalar.column_name is None]
         if computed:
@@ -114,19 +158,17 @@ class StreamJoin:
     def advance(self, side: int, punctuation: Punctuation) -> list[Punctuation]:
         """A promise about one side: what it says of pairs, once the rows that it leaves alone have been taken."""
         alone, promises = self.join.advance(side, punctuation)
-        if alone.num_rows:
-            self._alone.append(alone)
-        return promises
+        if alone.num_rows:  # they go all the way up before anybody hears the promise that set them free
+            chunk = self._put(alone, "")
+            for operator in self.above:
+                chunk = operator.process(chunk)
+            self._alone.append(chunk)
+        return [promise for promise in promises if promise.attributes <= self._shown]
 
-    def take_alone(self, stream: str) -> Chunk | None:
-        """The rows of an outer join that promises have shown to have no partner, each once; None for none."""
-        if not self._alone:
-            return None
-        results = pa.concat_tables(self._alone)
-        self._alone.clear()
-        first = self._put_out + 1
-        self._put_out += results.num_rows
-        return _chunk(results, stream, np.arange(first, first + results.num_rows))
+    def take_alone(self) -> list[Chunk]:
+        """What has become of rows that promises have shown to have no partner, at the top of the plan."""
+        taken, self._alone = self._alone, []
+        return taken
 
     def mark(self) -> None:
         """Remember this moment for ``rollback``."""
@@ -165,11 +207,6 @@ class JoinInput(Passing):
     def advance(self, punctuation: Punctuation) -> list[Punctuation]:
         """Individual and joint promises."""
         return self.join.advance(self.side, punctuation)
-
-
-def _chunk(results: pa.Table, stream: str, numbers: Ordinals) -> Chunk:
-    """Results on their way up; none is late, because the join promises only what it keeps."""
-    return Chunk(results, stream, numbers, numbers, np.full(results.num_rows, NO_BOUND, np.int64))
 
 
 def _types(pair: KeyPair, schemas: tuple[pa.Schema, pa.Schema]) -> tuple[pa.DataType, pa.DataType]:

@@ -9,6 +9,7 @@ from panewise.core.scalar import evaluate
 from panewise.kernels.partials import bind
 from panewise.kernels.relations.group_aggregate import GroupedBy
 from panewise.plan.nodes import GroupAggregate
+from panewise.planner.closing import closers
 
 
 def grouped_by(node: GroupAggregate, schema: pa.Schema) -> GroupedBy:
@@ -21,4 +22,4 @@ def grouped_by(node: GroupAggregate, schema: pa.Schema) -> GroupedBy:
     arguments = [list(call.arguments) for call in node.aggregates]
     inputs = [[c.type for c in evaluate(scalars, none)] if scalars else [] for scalars in arguments]
     named = [(call.name, function) for call, function in zip(node.aggregates, functions, strict=True)]
-    return GroupedBy(keys, key_scalars, bind(named, inputs), arguments)
+    return GroupedBy(keys, key_scalars, bind(named, inputs), arguments, closers(node))

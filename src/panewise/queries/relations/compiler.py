@@ -33,6 +33,7 @@ from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
+from panewise.planner.closing import closers
 from panewise.planner.forms import (
     CHANGE,
     EXPIRES_AT,
@@ -71,7 +72,7 @@ class Compiler:
         self.ports, self.style, self.physical = ports, style, physical
         self.uids = Uids()
         self.watch = Watch()
-        self._read: dict[str, frozenset[str]] = {}
+        self._read: dict[str | n.Node, frozenset[str]] = {}
 
     def root(self, plan: n.Node, form: Form) -> Stage:
         """The whole plan."""
@@ -153,13 +154,9 @@ class Compiler:
         return self.stage(node, UnionRows([part.schema for part in parts]), *parts)
 
     def _window(self, node: n.Window) -> Stage:
-        clause = node.clause
-        if clause.spec.clock is not Clock.TIME:
-            with self.watching(Watch(ordered=True)):
-                below = self.stream(node.input, TIME)
-            return self.stage(node, self._windowed(clause, below), below)
-        with self.watching(Watch()):
-            below = self.stream(node.input, clause.attribute)
+        clause, by_time = node.clause, node.clause.spec.clock is Clock.TIME
+        with self.watching(Watch(ordered=not by_time)):
+            below = self.stream(node.input, clause.attribute if by_time else TIME)
         return self.stage(node, self._windowed(clause, below), below)
 
     def _windowed(self, clause: n.WindowClause, below: Stage) -> RelationOperator:
@@ -195,8 +192,10 @@ class Compiler:
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
             return self.stage(node, counted, below)
         searched = self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON
-        by_end = DistinctBySearch if searched else DistinctByNewest if replaced else DistinctByEnd
-        return self.stage(node, by_end(below.schema, self.uids), below)
+        if searched or replaced:
+            kept = DistinctBySearch if searched else DistinctByNewest
+            return self.stage(node, kept(below.schema, self.uids), below)
+        return self.stage(node, DistinctByEnd(below.schema, self.uids, closers(node)), below)
 
     def existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
         """Rows with a match, or without."""
@@ -212,9 +211,8 @@ class Compiler:
         return self.stage(node, operator, left, right)
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
-        grouped = grouped_by(node, below.schema)
         queue = None if below.label.pattern is UpdatePattern.MON else queue_for(below.label, self.style)
-        operator = GroupAggregate(grouped, self.uids, queue, every=self.watch.every)
+        operator = GroupAggregate(grouped_by(node, below.schema), self.uids, queue, every=self.watch.every)
         return self.stage(node, operator, below)
 
     def lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
@@ -313,8 +311,11 @@ class Compiler:
                 return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
             case n.Union():
                 return self.union(node, [self.stream(p, self._guard_of_part(node, p, guard)) for p in node.parts])
-            case n.WindowAggregate():
-                return self._window_aggregate(node, guard)
+            case n.WindowAggregate() if guard is not None and node.window.attribute in ROW_NUM_NAMES:
+                return self._counted(node)
+            case n.WindowAggregate() | n.TimePairs():
+                inner = self.ports.inside(node, self._read.get(node))
+                return self.stage(node, inner.leaf(self.uids, ticking=self.watch.ticking))
             case n.Lifetime():
                 return self.lifetime(node, self.stream(node.input, guard))
             case n.TableJoin() if is_append_only(node):
@@ -335,16 +336,11 @@ class Compiler:
         by_arrival = guard is None and not self.watch.by_time
         return self._named(node, time if guard in {None, TIME} or time is None else guard, by_arrival=by_arrival)
 
-    def _window_aggregate(self, node: n.WindowAggregate, guard: Guard) -> Stage:
-        if guard is not None and node.window.attribute in ROW_NUM_NAMES:
-            counted = CountedAggregate(node, self.uids, ticking=self.watch.ticking)
-            for source in {below.name: below for below in node.walk() if isinstance(below, n.Source)}.values():
-                self.ports.of(source, source.schema.time).leaves.append(counted.from_stream(source.name))
-            return self.stage(node, counted)
-        inner = self.ports.aggregate(node)
-        leaf = SourceRows(inner.schema, self.uids, ticking=self.watch.ticking)
-        inner.leaves.append(leaf)
-        return self.stage(node, leaf)
+    def _counted(self, node: n.WindowAggregate) -> Stage:
+        counted = CountedAggregate(node, self.uids, ticking=self.watch.ticking)
+        for source in {below.name: below for below in node.walk() if isinstance(below, n.Source)}.values():
+            self.ports.of(source, source.schema.time).leaves.append(counted.from_stream(source.name))
+        return self.stage(node, counted)
 
     def _named(self, node: n.Named, guard: str | None, *, by_arrival: bool) -> Stage:
         if not node.schema.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
-from panewise.plan.nodes import Named, Source, WindowAggregate
+from panewise.plan.nodes import Named, Source, TimePairs, WindowAggregate
 from panewise.progress.generators import Trailing
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
@@ -23,7 +23,8 @@ from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.relations.counted import Feed
-from panewise.queries.relations.inner import InnerAggregate
+from panewise.queries.relations.inner import InnerAggregate, InnerQuery
+from panewise.queries.relations.inner_pairs import InnerPairs
 
 BEFORE_EVERYTHING = -(2**62)
 """When rows of a table without a time column were inserted."""
@@ -99,8 +100,8 @@ class Ports:
     def __init__(self, progress: str | Mapping[str, str], late: LatePolicy = LatePolicy.DROP) -> None:
         self._progress, self._late = progress, late
         self._ports: dict[tuple[str, str | None], Port] = {}
-        self.inner: list[InnerAggregate] = []
-        """Window aggregates whose results the plan reads as streams."""
+        self.inner: list[InnerQuery] = []
+        """Window aggregates and joins of streams whose results the plan reads as streams."""
 
     def __iter__(self) -> Any:
         return iter(self._ports.values())
@@ -126,12 +127,14 @@ class Ports:
         inside = [name for inner in self.inner for name in inner.query.streams]
         return tuple(dict.fromkeys([*(name for name, _ in self._ports), *inside]))
 
-    def aggregate(self, node: WindowAggregate) -> InnerAggregate:
-        """A window aggregate inside the plan; equal ones are one."""
+    def inside(self, node: WindowAggregate | TimePairs, read: Collection[str] | None) -> InnerQuery:
+        """A query inside the plan; equal ones are one. ``read`` are the columns that the whole plan looks at."""
         for inner in self.inner:
             if inner.node == node:
                 return inner
-        self.inner.append(InnerAggregate(node, len(self.inner), late=self._late, progress=self._progress))
+        number, late, progress = len(self.inner), self._late, self._progress
+        self.inner.append(InnerPairs(node, number, read, late=late, progress=progress) if isinstance(node, TimePairs)
+                          else InnerAggregate(node, number, late=late, progress=progress))
         return self.inner[-1]
 
     def _input(self, node: Named, guard: str | None) -> StreamInput:
@@ -148,4 +151,7 @@ class Ports:
 
     def checked(self, stream: str, item: RowsIn) -> pa.Table:
         """Rows as a table of the declared columns."""
-        return self.named(stream)[0].source.checked(item)
+        ports = self.named(stream)
+        source = ports[0].source if ports else next(
+            inner.query._stream(stream) for inner in self.inner if stream in inner.query.streams)
+        return source.checked(item)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from panewise.core.errors import LateRowError, PlanError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.state_file import decode_state, encode_state
-from panewise.plan.nodes import Node, Table
+from panewise.plan.nodes import Lifetime, Node, Table
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, time_kind
@@ -30,10 +29,14 @@ from panewise.queries.clockwork import Clockwork
 from panewise.queries.events import WindowEvent
 from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
-from panewise.queries.late_output import LATE, LateOutput, ShowsLateRows
+from panewise.queries.late_output import LateOutput
+from panewise.queries.promises import Promises
 from panewise.queries.relations import tree
 from panewise.queries.relations.compiler import Compiler
+from panewise.queries.relations.inner_pairs import InnerPairs
+from panewise.queries.relations.late_inside import ShowsLateRowsInside
 from panewise.queries.relations.ports import Port, Ports
+from panewise.queries.relations.promises import TellsPromises
 from panewise.queries.relations.results import result_form
 from panewise.queries.relations.steps import Steps
 from panewise.queries.relations.styles import Style
@@ -44,7 +47,7 @@ KIND = "embedded-relation"
 VERSION = 2
 
 
-class RelationQuery(ShowsLateRows):
+class RelationQuery(ShowsLateRowsInside, TellsPromises):
     """One plan over windows that are relations at every instant, on the embedded engine.
 
     Results leave when the instants they happen at are complete: below the bound all inputs have promised. They do not
@@ -92,6 +95,10 @@ class RelationQuery(ShowsLateRows):
         self._arrived, self._place = 0, 0
         self._reached = NO_BOUND
         self._steps = Steps()
+        self._promises, self._listeners = Promises(), []
+        self._ends = any(isinstance(node, Lifetime) for node in plan.walk())
+        for inner in self._ports.inner:
+            inner.in_full = self._ends  # counted from the first row of all
 
     def _optimized(self, known: RelationStatistics | None) -> Optimized | None:
         """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
@@ -128,20 +135,22 @@ class RelationQuery(ShowsLateRows):
                 self._promise(port, item)
             self._push_inside(stream, item)
             return self._advance()
-        if not ports:
-            rows = item.num_rows if isinstance(item, pa.RecordBatch | pa.Table) else len(item)
-            self._push_inside(stream, item)
-            self._arrived, self._place = self._arrived + rows, self._place + rows
-            return self._advance()
         table = self._ports.checked(stream, item)
         if not table.num_rows:
             return self.nothing()
+        if not ports:
+            self._push_inside(stream, table)
+            self._arrived, self._place = self._arrived + table.num_rows, self._place + table.num_rows
+            if self.watch is not None:
+                self.watch.rows(stream, table)
+            return self._advance()
         signs = self._signs(ports, item)
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
             taken = [(port, *port.take(table, self._arrived)) for port in ports]
             late = [port.late(chunk, self._reached) & self.guarded for port, chunk, _ in taken]
             self._refuse_late(taken, late)
+            self._push_inside(stream, table)
         except Exception:
             for port, state, _ in saved:
                 port.source.generator.restore(state)
@@ -158,7 +167,6 @@ class RelationQuery(ShowsLateRows):
                 self._meld.set_idle(port.key, idle=False)
             for promise in promises:
                 self._promise(port, promise)
-        self._push_inside(stream, item)
         self._place += table.num_rows
         missed = np.logical_or.reduce(late)
         if missed.any():
@@ -181,6 +189,12 @@ class RelationQuery(ShowsLateRows):
     def guarded(self) -> bool:
         """Rows of a plan that is nothing but a stream are never too late."""
         return self._form is not Form.STREAM
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows wait until their instant is complete: a lifetime counts from the first row of a join's streams,
+        which may come after pairs are found."""
+        return self.guarded or (self._ends and any(isinstance(inner, InnerPairs) for inner in self._ports.inner))
 
     def _refuse_late(self, taken: list[Any], late: list[Any]) -> None:
         if self.late is not LatePolicy.ERROR:
@@ -221,7 +235,7 @@ class RelationQuery(ShowsLateRows):
     def _push_inside(self, stream: str, item: RowsIn | Punctuation) -> None:
         for inner in self._ports.inner:
             if stream in inner.query.streams:
-                inner.push(stream, item, self._place)
+                inner.push(stream, item, self._place, self._arrived)
 
     def _promise(self, port: Port, promise: Punctuation) -> None:
         if port.source.promise(promise):
@@ -234,18 +248,27 @@ class RelationQuery(ShowsLateRows):
 
     # -- steps
 
+    @property
+    def _passes_late_rows(self) -> bool:
+        return not self.waits and any(port not in self._tables for port in self._ports)
+
     def _advance(self) -> pa.Table:
+        results = self._stepped()
+        self._tell_promises()
+        return results
+
+    def _stepped(self) -> pa.Table:
         for port in self._ports:
             if port.by_place and not port.source.finished:
                 self._meld.advance(port.key, self._place)
         for inner in self._ports.inner:
             self._meld.advance(inner.key, inner.bound)
-        if not self.guarded and not self._tables:
+        if not self.waits and not self._tables:
             return self._results.step(self._root.step(FINISHED), FINISHED)
-        bound = self._meld.bound if self.guarded else min(port.bound(self._place) for port in self._tables)
+        bound = self._meld.bound if self.waits else min(port.bound(self._place) for port in self._tables)
         parts = []
-        if bound > self._reached or not self.guarded:  # rows beside a complete table are never too late
-            leaves = [leaf for port in self._ports for leaf in port.leaves]
+        if bound > self._reached or not self.waits:  # rows beside a complete table are never too late
+            leaves = [leaf for part in (*self._ports, *self._ports.inner) for leaf in part.leaves]
             parts = [self._step(upto) for upto in self._steps.upto(bound, leaves, self._reached)]
             if self.watch is not None:
                 self.watch.judge(self._root)
@@ -264,38 +287,6 @@ class RelationQuery(ShowsLateRows):
         """Windows of a relation neither open nor close: they move."""
         raise PlanError("the windows of this query are relations, which change at every instant: nothing opens or "
                         "closes; its results say what comes and goes")
-
-    @property
-    def late_rows(self) -> pa.Table:
-        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
-        beside = {port.name for port in self._ports}
-        inside = {name: inner for inner in reversed(self._ports.inner) for name in inner.query.streams}
-        parts = [self._late.rows(), *(_of_stream(inner.query.late_rows, name) for name, inner in inside.items()
-                                      if name not in beside)]
-        return pa.concat_tables([part for part in parts if part.num_rows], promote_options="default") \
-            if any(part.num_rows for part in parts) else parts[0]
-
-    @property
-    def late_count(self) -> int:
-        """How many rows were late; one that several parts of the plan read counts once."""
-        return self._late.count + sum(self._late_inside().values())
-
-    def _late_inside(self) -> dict[str, int]:
-        """Late rows of streams that only window aggregates read."""
-        beside = {port.name for port in self._ports}
-        found: dict[str, int] = {}
-        for inner in self._ports.inner:
-            for name, state in inner.query.status(windows=0)["streams"].items():
-                if name not in beside:
-                    found.setdefault(name, int(state["late"]))
-        return found
-
-    def take_late_rows(self) -> pa.Table:
-        """The late rows since the last call; they are not kept any longer."""
-        taken = super().take_late_rows()
-        for inner in self._ports.inner:
-            inner.query.take_late_rows()
-        return taken
 
     @property
     def clock_step(self) -> int | None:
@@ -318,7 +309,8 @@ class RelationQuery(ShowsLateRows):
         operators: list[dict[str, Any]] = [stage.counters() for stage in self._root.walk()]
         operators += [inner.counters() for inner in self._ports.inner]
         counters: list[dict[str, Any]] = [*operators, self._results.counters()]
-        streams, inside = {}, self._late_inside()
+        streams = {}
+        inside = {name: output.counts[name] for output, names in self._late_inside() for name in names}
         for name in self.streams:
             ports = self._ports.named(name)
             source = ports[0].source if ports else next(
@@ -334,6 +326,8 @@ class RelationQuery(ShowsLateRows):
             buffered=sum(int(c.get("waiting", 0)) for c in counters),
             state_bytes=sum(int(c.get("bytes", 0)) for c in counters), streams=streams, windows=[],
             operators=operators)
+        if joins := [join for counted in counters for join in counted.get("joins", ())]:
+            found["joins"] = joins
         if self.proposal is not None:
             found["replan"] = self.proposal
         return found
@@ -384,8 +378,3 @@ class RelationQuery(ShowsLateRows):
         self._results.restore(header["results"], shown)
         self._late.restore(header["late_count"], tables)
         return dict(header["extra"])
-
-
-def _of_stream(late: pa.Table, stream: str) -> pa.Table:
-    """Late rows of one stream."""
-    return late.filter(pc.equal(pc.struct_field(late.column(LATE), "stream"), stream)) if late.num_rows else late

@@ -158,9 +158,9 @@ class NamedChangesForm(ResultForm):
 class ChangesForm(NamedChangesForm):
     """The same of other plans: the rows that are there are kept, because who leaves must be named."""
 
-    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style) -> None:
+    def __init__(self, schema: pa.Schema, kind: OrdinalKind, label: Label, style: Style, *, kept: bool) -> None:
         super().__init__(schema, kind)
-        self._net = NetChanges(schema, queue_for(label, style))
+        self._net = NetChanges(schema, queue_for(label, style), lets_go=not kept)
 
     def step(self, delta: Delta, upto: int) -> pa.Table:
         """By instant."""
@@ -189,7 +189,7 @@ def result_form(form: Form, root: Stage, kind: OrdinalKind, style: Style, *, cur
     if form is Form.CHANGES and style is Style.UPA and not current and root.name_gone():
         return NamedChangesForm(schema, kind)
     if form is Form.CHANGES:
-        return ChangesForm(schema, kind, label, style)
+        return ChangesForm(schema, kind, label, style, kept=current)
     if form is Form.LIVES and style is Style.NEGATIVE:
         return EndedLivesForm(schema, kind)
     if form is Form.LIVES:

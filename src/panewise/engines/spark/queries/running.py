@@ -36,6 +36,7 @@ from panewise.kernels.state_file import table_bytes
 from panewise.plan.nodes import Named, Node, Relayed
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
+from panewise.planner.closing import promised
 from panewise.planner.exchange import exchanged, relayed
 from panewise.planner.forms import VALID_FROM
 from panewise.planner.formula import formula
@@ -50,7 +51,7 @@ from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import PUNCTUATION_KEY
 from panewise.queries import open_plan
-from panewise.queries.relations import RelationQuery
+from panewise.queries.query import WindowQuery
 
 PUNCTUATED = "punctuated"
 """How a relation is put out together with punctuation that says how far it is."""
@@ -141,16 +142,17 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolic
     policies = {node.name: _policy(progress, node.name) for node in _named(cut.plan)}
     below = {part.name: _relay(cut, part, inputs, late, policies, shards) for part in relayed(cut.plan)}
     found = _streamed(cut, cut.plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
-                      relays=mode == PUNCTUATED)
+                      punctuated=mode == PUNCTUATED)
     return found.withColumnRenamed(CONTROL, PUNCTUATION_KEY)
 
 
 def _check_punctuated(plan: Node, late: LatePolicy) -> None:
     query = open_plan(plan)
     names = query.nothing().column_names
-    if not isinstance(query, RelationQuery) or VALID_FROM not in names:
+    if VALID_FROM not in names and (isinstance(query, WindowQuery) or not promised(plan, 0)):
         raise PlanError(f"emit={PUNCTUATED!r} is for relations over windows, whose results are dated by "
-                        f"{VALID_FROM!r}; the results here have {', '.join(names)}")
+                        f"{VALID_FROM!r}, and for pairs of streams that show one of the times they meet by; the "
+                        f"results here have {', '.join(names)}")
     if late is LatePolicy.SIDE:
         raise PlanError(f"emit={PUNCTUATED!r} and late='side' are not for one query: choose one of them")
     if PUNCTUATION_KEY in names:
@@ -166,9 +168,8 @@ def _relay(cut: Cut, part: Relayed, inputs: Mapping[str, DataFrame], late: LateP
 
 
 def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
-              shards: int | None, relay: str | None = None, *, relays: bool = False) -> DataFrame:
+              shards: int | None, relay: str | None = None, *, punctuated: bool = False) -> DataFrame:
     """One part of a plan, with a punctuation of its own where another part or the user reads it."""
-    relays = relays or relay is not None
     inputs = {name: frame if policies.get(name, "source") == "source" else frame.drop(ROW_BOUND)  # by the policy
               for name, frame in inputs.items()}
     placed = _placed(plan, inputs, late, shards)
@@ -180,12 +181,12 @@ def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     behind = _behind(placed, policies)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
                          _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
-                         relays=relays)
+                         relays=relay is not None, punctuated=punctuated)
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
     metric = LATE_METRIC if relay is None else f"{LATE_METRIC} {relay}"
     observed = gathered.observe(metric, *measured(shared_windows=False))
-    schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if relays else _with_late(config)
+    schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if config.says else _with_late(config)
     return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
 
 

@@ -24,15 +24,17 @@ from panewise.engines.spark.wire import CONTROL, ROW_BOUND, in_order
 from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
 from panewise.plan.nodes import Node
-from panewise.planner.forms import VALID_FROM, time_kind
+from panewise.planner.forms import VALID_FROM
 from panewise.planner.optimizer import chosen_before
 from panewise.planner.physical import Physical
 from panewise.planner.relation_statistics import RelationStatistics
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.progress.watermarks import NO_BOUND
 from panewise.queries import RunningQuery, open_plan
 from panewise.queries.opening import knows_late_rows
+from panewise.queries.promises import as_json
+from panewise.queries.query import WindowQuery
 from panewise.queries.relations import RelationQuery
 
 KIND = "query-shard"
@@ -59,8 +61,15 @@ class QueryConfig:
     """The query as it was written, and what a shard should see of its inputs: it says when another plan is better."""
     relays: bool = False
     """Whether results go on to another part of the plan, which must hear how far they are."""
+    punctuated: bool = False
+    """Whether the user wants to hear it."""
     emission: Emission = FINAL
     shared_windows: bool = False
+
+    @property
+    def says(self) -> bool:
+        """Whether results come with punctuation."""
+        return self.relays or self.punctuated
 
     def open(self) -> RunningQuery:
         """A new query."""
@@ -128,7 +137,7 @@ class QueryShard:
         self.proposal = query.proposal if isinstance(query, RelationQuery) else None
         self._token = at_hand.keep(query)
         results = joined(found, self.config.result_schema)
-        return with_promise(results, query) if self.config.relays else results
+        return with_promises(results, query, told=self.config.relays) if self.config.says else results
 
     def whole(self, tables: list[pa.Table]) -> Iterator[pa.Table]:
         """Everything at once, and then the end: the results of a batch."""
@@ -153,8 +162,8 @@ class QueryShard:
         """The rows of each input in their order of arrival, without those that are late."""
         found = {}
         for tag, part in by_input(tables).items():
-            rows = in_order(part)
-            found[tag] = self._without_late(rows, self._inputs[tag]) if knows_late_rows(query) else rows
+            rows, item = in_order(part), self._inputs[tag]
+            found[tag] = self._without_late(rows, item) if knows_late_rows(query, item.name) else rows
         return found
 
     def _without_late(self, rows: pa.Table, item: HostedInput) -> pa.Table:
@@ -224,16 +233,17 @@ def joined(found: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
-def with_promise(results: pa.Table, query: RunningQuery) -> pa.Table:
-    """Results, then a punctuation: how far they are."""
-    assert isinstance(query, RelationQuery), "only a changing relation is relayed"
+def with_promises(results: pa.Table, query: RunningQuery, *, told: bool) -> pa.Table:
+    """Results, then punctuation: how far they are; of that another part of the plan asks for instants only (``told``).
+
+    It is said again with every micro-batch, so that a reader needs no other.
+    """
+    assert not isinstance(query, WindowQuery), "windows say by themselves when they are complete"
+    said = [p for p in query.promises() if not told or p.attributes <= {VALID_FROM}]
+    texts = [json.dumps(as_json(promise, results.schema)) for promise in said]
     results = results.append_column(CONTROL, pa.nulls(results.num_rows, pa.string()))
-    if query.watermark == NO_BOUND:
-        return results
-    promise = END if query.watermark == FINISHED else Punctuation.below(VALID_FROM, query.watermark)
-    text = json.dumps(promise.to_json(VALID_FROM, time_kind(query.plan)))
-    blank = [pa.nulls(1, f.type) for f in results.schema][:-1]
-    return pa.concat_tables([results, pa.table([*blank, pa.array([text])], schema=results.schema)])
+    blank = [pa.nulls(len(texts), f.type) for f in results.schema][:-1]
+    return pa.concat_tables([results, pa.table([*blank, pa.array(texts, pa.string())], schema=results.schema)])
 
 
 def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) -> bytes:

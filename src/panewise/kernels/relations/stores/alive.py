@@ -74,6 +74,17 @@ class AliveRows:
         self.reached = upto
         return slots
 
+    def settle(self, uids: Ordinals) -> None:
+        """Rows that nobody will ask for again: they stay, and need not be kept."""
+        slots = self.arena.find(uids) if len(uids) and len(self.arena) else uids[:0]
+        slots = slots[slots >= 0]
+        self.drop(slots[self.there[slots] == 1])
+
+    def drop(self, slots: Ordinals) -> None:
+        """Let go of rows that are there, without a word."""
+        self.there[slots] = 0
+        self.count -= len(slots)
+
     def forget(self) -> Ordinals | None:
         """Give up the room of rows that left, if they are the most: the slots that stay, or None."""
         kept = self.arena.compact(self.there == 1) if self.arena.crowded else None
