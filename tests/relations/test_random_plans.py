@@ -39,15 +39,21 @@ EVERY_WINDOW = TIME_WINDOWS | COUNT_WINDOWS
 
 
 @st.composite
-def relations(draw: st.DrawFn, depth: int, *, kinds: Specs = EVERY_WINDOW, bare: bool = True) -> Node:
-    """A plan with the columns k and v over windows of these kinds, and if wanted over streams without a window."""
+def relations(draw: st.DrawFn, depth: int, *, kinds: Specs = EVERY_WINDOW, bare: bool = True,
+              leaves: st.SearchStrategy[Node] | None = None) -> Node:
+    """A plan with the columns k and v over windows of these kinds, and if wanted over streams without a window.
+
+    ``leaves`` are what it starts from instead.
+    """
+    if depth == 0 and leaves is not None:
+        return draw(leaves)
     if depth == 0:
         stream = draw(st.sampled_from(STREAMS))
         if bare and draw(st.integers(0, 5)) == 0:
             return columns(source(stream), "k", "v")
         return columns(draw(windows(stream, kinds)), "k", "v")
-    below = relations(depth - 1, kinds=kinds, bare=bare)
-    other = relations(draw(st.integers(0, depth - 1)), kinds=kinds, bare=bare)
+    below = relations(depth - 1, kinds=kinds, bare=bare, leaves=leaves)
+    other = relations(draw(st.integers(0, depth - 1)), kinds=kinds, bare=bare, leaves=leaves)
     one = draw(below)
     match draw(st.integers(0, 8)):
         case 0:

@@ -50,7 +50,7 @@ class Hosted:
         query = open_plan(plan, late=late)
         ordering = ordering_columns(query)
         nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
-        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name))
+        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name), deletions=True)
                        for number, name in enumerate(query.streams)}
         dated = all(i.attribute is not None or not isinstance(nodes[i.name], Source) for i in self.inputs.values())
         self.found = placement(plan) if dated else None

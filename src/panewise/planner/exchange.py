@@ -30,7 +30,7 @@ def exchanged(plan: n.Node, results: Columns) -> n.Node:
     """The plan with its lower parts as inputs of their own, where it cannot be split as a whole and they can."""
     if placement(plan) is not None or has_stream_join(plan) or _is_internal(plan):
         return plan
-    parts = [node for node in _relations(plan) if _can_be_cut(plan, node)]
+    parts = [node for node in _relations(plan, told=form_of(plan)) if _can_be_cut(plan, node)]
     topmost = _outermost(parts)
     for chosen in [*([part] for part in parts), topmost]:
         above = _over(plan, chosen, results)
@@ -49,18 +49,24 @@ def _is_internal(plan: n.Node) -> bool:
                (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
 
 
-def _relations(plan: n.Node) -> Iterator[n.Node]:
+def _relations(plan: n.Node, told: Form) -> Iterator[n.Node]:
     """What a cut could be under, from the top."""
-    if not isinstance(plan, ABOVE) or (isinstance(plan, n.GroupAggregate) and _by_arrival(plan)):
+    if not isinstance(plan, ABOVE) or _by_arrival(plan, told):
         return
     for below in plan.inputs:
         yield below
-        yield from _relations(below)
+        yield from _relations(below, told)
 
 
-def _by_arrival(node: n.GroupAggregate) -> bool:
-    """Whether an aggregate looks at the order in which rows came, which changes do not tell."""
-    return any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates)
+def _by_arrival(node: n.Node, told: Form) -> bool:
+    """Whether results tell in which order rows came, which a relayed relation does not know.
+
+    Some aggregates do, and DISTINCT where lives are told: of rows that come at one instant, the first is shown, until
+    its end. Changes are the same whichever it is.
+    """
+    if isinstance(node, n.GroupAggregate):
+        return any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates)
+    return isinstance(node, n.Distinct) and told is Form.LIVES
 
 
 def _can_be_cut(plan: n.Node, part: n.Node) -> bool:
@@ -68,9 +74,19 @@ def _can_be_cut(plan: n.Node, part: n.Node) -> bool:
         return False
     if form_of(part) not in (Form.LIVES, Form.CHANGES) or {VALID_FROM, EXPIRES_AT, CHANGE} & set(part.columns):
         return False
+    if _was_always_there(part):
+        return False
     inside = {id(node) for node in part.walk()}
     names = {node.name for node in part.walk() if isinstance(node, n.Named)}
     return not any(isinstance(node, n.Named) and node.name in names and id(node) not in inside for node in plan.walk())
+
+
+def _was_always_there(node: n.Node) -> bool:
+    """Whether rows of a table without a time show by themselves: they have no instant to be sent on with."""
+    if isinstance(node, n.Table):
+        return node.schema.time is None
+    inputs = (node.input,) if isinstance(node, n.TableJoin) else node.inputs
+    return any(_was_always_there(below) for below in inputs)
 
 
 def _outermost(parts: Sequence[n.Node]) -> list[n.Node]:

@@ -34,6 +34,9 @@ from panewise.planner.labels import label
 from panewise.planner.patterns import UpdatePattern
 
 VALID_FROM, EXPIRES_AT, CHANGE = "valid_from", "expires_at", "change"
+ALWAYS = -(2**62)
+"""When rows of a table without a time column came: before everything. A result that was always there shows it as null,
+as it does an end that never comes."""
 
 
 class Form(Enum):
@@ -132,9 +135,10 @@ def is_mixed(node: Node) -> bool:
 
 
 def time_kind(node: Node) -> OrdinalKind:
-    """What one step of the plan's instants is: the time column of its first source."""
-    for below in node.walk():
-        if isinstance(below, Source | Relayed) and below.schema.time is not None:
+    """What one step of the plan's instants is: the time column of its first source, for want of one of a table."""
+    inputs = [below for below in node.walk() if isinstance(below, Source | Relayed | Table)]
+    for below in sorted(inputs, key=lambda found: isinstance(found, Table)):
+        if below.schema.time is not None:
             schema, column = below.schema, below.schema.time
             return schema.ordinal_kind(column) if column in schema.columns else OrdinalKind.INTEGER
     return OrdinalKind.INTEGER

@@ -15,6 +15,7 @@ from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, WindowAggregate
+from panewise.planner.forms import ALWAYS
 from panewise.progress.generators import Trailing
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
@@ -23,9 +24,6 @@ from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.relations.inner import InnerAggregate
-
-BEFORE_EVERYTHING = -(2**62)
-"""When rows of a table without a time column were inserted."""
 
 
 @dataclass
@@ -79,7 +77,7 @@ class Port:
         if time == self.guard and chunk.values is not None:
             return chunk.values
         if time is None:
-            return np.full(table.num_rows, BEFORE_EVERYTHING, np.int64)
+            return np.full(table.num_rows, ALWAYS, np.int64)
         return self.source.ordinals(table, time)
 
     def _complete(self, table: pa.Table) -> pa.Table:
