@@ -10,6 +10,7 @@ import pyarrow as pa
 from panewise.core.join_kinds import JoinKind
 from panewise.core.schema import ROW_NUM_NAMES, SourceSchema
 from panewise.plan import nodes as n
+from panewise.planner.relation_statistics import speaks_of_inputs
 
 STREAM_JOINS = (n.BandJoin, n.TumblingJoin)
 AROUND = (n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate)
@@ -109,6 +110,24 @@ def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | Non
     return found
 
 
+def unused_statistics(plan: n.Node, stats: object) -> str | None:
+    """Why statistics decide nothing about a plan with joins of streams by their times; None where they may.
+
+    >>> from panewise.core.schema import SourceSchema
+    >>> a, b = (n.Source(name, SourceSchema(open=True)) for name in "ab")
+    >>> unused_statistics(n.BandJoin(a, b, "ts", "ts", 3, 2), {"a.rows_per_second": 5})
+    'a join of streams by their times runs as it is written, and nothing above it is chosen by statistics of its inputs'
+    """
+    if stats is None or not has_stream_join(plan):
+        return None
+    above = [node for node in plan.walk() if isinstance(node, n.WindowAggregate)]
+    if above and not (isinstance(stats, Mapping) and speaks_of_inputs(stats)):
+        return None
+    kernel = "; those of the window aggregate have no dot: rows_per_second" if above else ""
+    return ("a join of streams by their times runs as it is written, and nothing above it is chosen by statistics of "
+            f"its inputs{kernel}")
+
+
 def over_pairs(plan: n.Node, columns: Callable[[str, n.Project], Mapping[str, pa.DataType]],
                ) -> tuple[n.Node, dict[str, n.BandJoin | n.TumblingJoin]]:
     """The plan over streams of pairs in the place of its joins, and the joins by the names of these streams.
@@ -125,7 +144,7 @@ def over_pairs(plan: n.Node, columns: Callable[[str, n.Project], Mapping[str, pa
                 shown = [c for c in node.columns if c in read | {node.left_time, node.right_time}]
                 items = tuple(n.NamedScalar.column(c) for c in shown)
                 types = columns(name, n.Project(node, items))
-                schema = SourceSchema({**types, BORN: types[node.left_time]}, time=BORN)
+                schema = SourceSchema({**types, BORN: types.get(node.left_time, pa.int64())}, time=BORN)
                 return n.Project(n.Source(name, schema), items)
             case n.GroupAggregate():
                 scalars = [k.scalar for k in node.keys] + [s for call in node.aggregates for s in call.arguments]

@@ -9,7 +9,7 @@ from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.relational import is_relational
-from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs
+from panewise.planner.stream_joins import has_stream_join, is_relation_of_pairs, unused_statistics
 from panewise.progress.late import LatePolicy
 from panewise.queries.joined import JoinedQuery, PairRelationQuery
 from panewise.queries.query import Progress, WindowQuery
@@ -27,6 +27,9 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
     ``direct``). ``current`` keeps a continuous relation as it is now, for ``current()`` to show.
     """
     check(plan, "embedded")
+    unused = unused_statistics(plan, stats)
+    if unused is not None:
+        raise PlanError(f"stats= chooses nothing here: {unused}; leave it out")
     if has_stream_join(plan) and is_relation_of_pairs(plan):
         return PairRelationQuery(plan, late=late, progress=progress, emit=emit, current=current,
                                  style="upa" if strategy == "auto" else strategy)
