@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from panewise.engines.oracle.engine import Oracle
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.plan.nodes import Named, Node, Table
-from panewise.planner.forms import VALID_FROM, Form, form_of, time_kind
+from panewise.planner.forms import ALWAYS, VALID_FROM, Form, form_of, time_kind
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -103,8 +103,8 @@ class MicroBatches:
                 ends.append(place - 1)
             return [bag(oracle.results_after(end)) for end in ends[:-1]] + [bag(oracle.results())]
         kind, rows = time_kind(self.plan), oracle.results()
-        melded = [min(bounds.values()) for bounds in self.bounds]
-        return [bag(row for row in rows if kind.parse(row[VALID_FROM]) < bound) for bound in melded]
+        dated = [(ALWAYS if row[VALID_FROM] is None else kind.parse(row[VALID_FROM]), row) for row in rows]
+        return [bag(row for at, row in dated if at < min(bounds.values())) for bounds in self.bounds]
 
     # -- files
 

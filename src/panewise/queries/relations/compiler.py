@@ -146,10 +146,8 @@ class Compiler:
                 return self._table_join(node, self.relation(node.input))
             case n.Distinct():
                 return self._distinct(node, self.relation(node.input))
-            case n.Table():
-                return self._table(node, [])
-            case n.Relayed():
-                return self._relayed(node)
+            case n.Table() | n.Relayed():
+                return self._table(node, []) if isinstance(node, n.Table) else self._relayed(node)
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
 
     def _filter(self, node: n.Filter, below: Stage) -> Stage:
@@ -229,8 +227,7 @@ class Compiler:
         return self.stage(node, operator, below)
 
     def _lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
-        sources = [stage.operator for stage in below.walk()
-                   if isinstance(stage.operator, SourceRows) and not isinstance(stage.operator, TableRows)]
+        sources = [s.operator for s in below.walk() if type(s.operator) is SourceRows]  # no tables: rows of streams
         return self.stage(node, StopAfter(below.schema, node.amount, sources), below)
 
     def _relayed(self, node: n.Relayed) -> Stage:
