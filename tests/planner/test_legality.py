@@ -69,6 +69,9 @@ REFUSED = {
     "table of later rows under distinct": (n.Distinct(filtered(table(), "a > 1")), "retroactive relation"),
     "table of later rows alone": (filtered(table(), "a > 1"), "no rows arrive at the result"),
     "lifetime of a table": (n.Lifetime(table(kind=SourceKind.RELATION), 5), "this query reads tables alone"),
+    "window over a stream of rows that were always there": (
+        n.Window(n.RelationToStream(table(kind=SourceKind.RELATION), Kind.ISTREAM), clause(MINUTE)),
+        "give the table a time column"),
     "table join with a window": (n.TableJoin(window(MINUTE), window(MINUTE, "R")), "result of Window"),
     "table join with an aggregate of a table": (
         n.TableJoin(window(MINUTE), counted(table(), "a")), "result of GroupAggregate"),
@@ -80,6 +83,8 @@ ACCEPTED = {
     "table join of a stream": n.TableJoin(source(), table()),
     "retroactive relation under not exists": n.AntiJoin(window(MINUTE), table(kind=SourceKind.RELATION)),
     "retroactive relation less a window": n.BagDifference(table(kind=SourceKind.RELATION), window(MINUTE)),
+    "window over a stream of rows that a table lets through": n.Window(n.RelationToStream(
+        n.SemiJoin(window(MINUTE), table(kind=SourceKind.RELATION)), Kind.ISTREAM), clause(MINUTE)),
     "retroactive relation alone": filtered(table(kind=SourceKind.RELATION), "a > 1"),
     "table join with part of a table": n.TableJoin(window(MINUTE), n.Qualify(filtered(table(), "a > 1"), "t")),
     "internal join": PAIRS,

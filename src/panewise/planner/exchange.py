@@ -13,7 +13,7 @@ import pyarrow as pa
 from panewise.aggregates.registry import resolve
 from panewise.core.schema import SourceSchema
 from panewise.plan import nodes as n
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, form_of
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, always_there, form_of
 from panewise.planner.partitioning import placement
 from panewise.planner.stream_joins import has_stream_join
 
@@ -74,19 +74,11 @@ def _can_be_cut(plan: n.Node, part: n.Node) -> bool:
         return False
     if form_of(part) not in (Form.LIVES, Form.CHANGES) or {VALID_FROM, EXPIRES_AT, CHANGE} & set(part.columns):
         return False
-    if _was_always_there(part):
+    if always_there(part) is not None:  # such rows have no instant to be sent on with
         return False
     inside = {id(node) for node in part.walk()}
     names = {node.name for node in part.walk() if isinstance(node, n.Named)}
     return not any(isinstance(node, n.Named) and node.name in names and id(node) not in inside for node in plan.walk())
-
-
-def _was_always_there(node: n.Node) -> bool:
-    """Whether rows of a table without a time show by themselves: they have no instant to be sent on with."""
-    if isinstance(node, n.Table):
-        return node.schema.time is None
-    inputs = (node.input,) if isinstance(node, n.TableJoin) else node.inputs
-    return any(_was_always_there(below) for below in inputs)
 
 
 def _outermost(parts: Sequence[n.Node]) -> list[n.Node]:

@@ -11,10 +11,13 @@ from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceKind
 from panewise.plan.nodes import (
+    AntiJoin,
+    BagDifference,
     BandJoin,
     Distinct,
     Filter,
     GroupAggregate,
+    Join,
     Lifetime,
     Node,
     Project,
@@ -22,6 +25,7 @@ from panewise.plan.nodes import (
     RelationToStream,
     RelationToStreamKind,
     Relayed,
+    SemiJoin,
     Source,
     Table,
     TableJoin,
@@ -103,6 +107,23 @@ def table_of(node: Node) -> Table | Source:
         if isinstance(below, Table | Source):
             return below
     raise PlanError("a table join needs a table as its second input")
+
+
+def always_there(node: Node) -> Table | None:
+    """A table without a time column whose rows are results: these have no instant at which they came."""
+    match node:
+        case Table():
+            return node if node.schema.time is None else None
+        case TableJoin():
+            return always_there(node.input)
+        case SemiJoin() | AntiJoin() | BagDifference():
+            return always_there(node.left)
+        case Join():
+            return always_there(node.left) and always_there(node.right)
+        case Window():
+            return None
+        case _:
+            return next((found for below in node.inputs if (found := always_there(below)) is not None), None)
 
 
 # -- windows whose results stay (Golab 3.3.2) ----------------------------------------------------------------------

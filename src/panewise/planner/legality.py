@@ -11,6 +11,7 @@ from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.forms import always_there
 from panewise.planner.labels import Labels, UpdatePattern, label
 from panewise.planner.patterns import format_amount
 
@@ -163,6 +164,10 @@ def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
 def _needs_stream(node: n.Node, labels: Labels) -> Iterator[str]:
     for child in node.inputs:
         if labels[child].pattern is UpdatePattern.MON:
+            table = always_there(child)
+            if table is not None:
+                yield (f"rows of table {table.name} are in this stream, and they were always there: a window would "
+                       "have to know when they came; give the table a time column")
             continue
         what = "a window" if isinstance(node, n.Window | n.WindowAggregate) else "a stream join"
         hint = "write INTERNAL in the inner window, or Istream(...) around the inner query"
