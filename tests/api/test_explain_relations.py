@@ -76,3 +76,37 @@ def test_a_window_aggregate_over_a_union_of_streams_has_nothing_to_choose():
 def test_a_statistic_of_nothing_is_refused():
     with pytest.raises(PlanError, match="above zero"):
         pw.explain(QUERY, stats={"S1.a": 0})
+
+
+THREE = "SELECT c.v FROM a [RANGE 6], b [RANGE 6], c [RANGE 6] WHERE a.k = b.k AND b.k = c.k"
+RATES = {"a.rows_per_second": 100, "b.rows_per_second": 100, "c.rows_per_second": 1}
+
+
+def test_plans_that_need_columns_are_said_to_be_missing_where_columns_are_not_known() -> None:
+    rows = [{"ts": 1, "k": "x", "v": 2}]
+    without, given = pw.explain(THREE, stats=RATES), pw.explain(THREE, stats=RATES, a=rows, b=rows, c=rows)
+    assert "plans: 1 candidate," in without
+    assert "not looked for: plans that must know columns" in without
+    assert "give schemas or rows of a, b, c" in without
+    assert "plans: 1 candidate," not in given
+    assert "not looked for" not in given
+
+
+BAND = "SELECT * FROM a [WA ts, RANGE 3], b [WA ts, RANGE 2] WHERE a.k = b.k"
+OVER_BAND = "SELECT DISTINCT a.k FROM a [RANGE 3, WA ts], b [RANGE 3, WA ts] WHERE a.k = b.k"
+COUNTED = ("SELECT a.k, count(*) [RANGE 10, SLIDE 10, WA a.ts] AS n FROM a [RANGE 3, WA ts], b [RANGE 3, WA ts] "
+           "WHERE a.k = b.k GROUP BY a.k")
+
+
+@pytest.mark.parametrize("query", [BAND, OVER_BAND, COUNTED])
+def test_statistics_of_streams_that_are_joined_by_their_times_are_said_to_be_of_no_use(query: str) -> None:
+    rows = [{"ts": 1, "k": "x", "v": 2}]
+    assert "statistics: not used, because a join of streams by their times" in pw.explain(query, stats=RATES)
+    assert "statistics: not used" not in pw.explain(query)
+    with pytest.raises(PlanError, match="stats= chooses nothing here: a join of streams by their times"):
+        pw.sql(query, stats=RATES, a=rows, b=rows)
+
+
+def test_statistics_of_the_windows_over_joined_streams_still_choose_their_kernel() -> None:
+    rows = [{"ts": 1, "k": "x", "v": 2}]
+    assert len(list(pw.sql(COUNTED, stats={"rows_per_unit": 5, "groups": 3}, a=rows, b=rows))) == 1

@@ -1,4 +1,4 @@
-"""Errata of Golab's thesis: what is printed fails, the correction holds (labels, G-E2 and G-E3: tests/planner)."""
+"""Errata of Golab's thesis: what is printed fails, the correction holds (labels: ``test_golab_patterns``)."""
 
 from __future__ import annotations
 

@@ -62,6 +62,9 @@ REFUSED = {
     "restore with two slides": (
         n.RelationToStream(n.Join(window(SlidingWindow.scoped(60, 10)), window(SlidingWindow.scoped(60, 20), "R")),
                            Kind.RSTREAM, restore=True), "needs one SLIDE"),
+    "restore that refreshes less often than a window is long": (
+        n.RelationToStream(n.Join(window(SlidingWindow.scoped(60, 10)), window(SlidingWindow.scoped(10, 10), "R")),
+                           Kind.ISTREAM, restore=True), "write a SLIDE smaller than every window"),
     "window over an external aggregate": (n.Window(counted(window(MINUTE)), clause(CountWindow(10))), "write INTERNAL"),
     "window over a window": (n.Window(filtered(window(MINUTE)), clause(MINUTE)), "changing relation"),
     "window aggregate over a relation": (over_windows(window(MINUTE), SlidingWindow(60, 60)), "takes a stream"),
@@ -70,6 +73,11 @@ REFUSED = {
     "table of later rows under not exists": (n.AntiJoin(window(MINUTE), table()), "no rows arrive at AntiJoin"),
     "table of later rows under a join": (n.Join(window(MINUTE), n.Qualify(table(), "t")), "no rows arrive at Join"),
     "table of later rows under distinct": (n.Distinct(filtered(table(), "a > 1")), "retroactive relation"),
+    "table of later rows alone": (filtered(table(), "a > 1"), "no rows arrive at the result"),
+    "lifetime of a table": (n.Lifetime(table(kind=SourceKind.RELATION), 5), "this query reads tables alone"),
+    "window over a stream of rows that were always there": (
+        n.Window(n.RelationToStream(table(kind=SourceKind.RELATION), Kind.ISTREAM), clause(MINUTE)),
+        "give the table a time column"),
     "table join with a window": (n.TableJoin(window(MINUTE), window(MINUTE, "R")), "result of Window"),
     "table join with an aggregate of a table": (
         n.TableJoin(window(MINUTE), counted(table(), "a")), "result of GroupAggregate"),
@@ -80,6 +88,10 @@ ACCEPTED = {
     "table join below a negation": n.AntiJoin(n.TableJoin(window(MINUTE), table()), window(MINUTE, "R")),
     "table join of a stream": n.TableJoin(source(), table()),
     "retroactive relation under not exists": n.AntiJoin(window(MINUTE), table(kind=SourceKind.RELATION)),
+    "retroactive relation less a window": n.BagDifference(table(kind=SourceKind.RELATION), window(MINUTE)),
+    "window over a stream of rows that a table lets through": n.Window(n.RelationToStream(
+        n.SemiJoin(window(MINUTE), table(kind=SourceKind.RELATION)), Kind.ISTREAM), clause(MINUTE)),
+    "retroactive relation alone": filtered(table(kind=SourceKind.RELATION), "a > 1"),
     "table join with part of a table": n.TableJoin(window(MINUTE), n.Qualify(filtered(table(), "a > 1"), "t")),
     "internal join": PAIRS,
     "internal semi-join": n.SemiJoin(INTERNAL, window(MINUTE, "R")),

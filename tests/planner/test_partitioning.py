@@ -12,7 +12,9 @@ from panewise.sql import parse
 COLUMNS = pa.schema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()})
 STREAMS = {name: SourceSchema.of(COLUMNS, time="ts") for name in ("a", "b", "c")}
 CATALOG = Catalog({**STREAMS, "names": SourceSchema.of(pa.schema({"k": pa.string(), "name": pa.string()}),
-                                                       kind=SourceKind.NRR)})
+                                                       kind=SourceKind.NRR),
+                   "known": SourceSchema.of(pa.schema({"at": pa.int64(), "k": pa.string(), "v": pa.int64()}), time="at",
+                                            kind=SourceKind.RELATION)})
 
 
 @pytest.mark.parametrize(("text", "keys"), [
@@ -54,3 +56,32 @@ def test_a_column_that_all_operators_keep_together_splits_a_plan(text: str, keys
 ])
 def test_what_needs_everything_together_is_not_split(text: str) -> None:
     assert placement(parse(text, CATALOG)) is None
+
+
+def test_rows_that_look_for_a_table_by_its_key_meet_it_there() -> None:
+    found = placement(parse("SELECT k, v FROM a [RANGE 5] WHERE NOT EXISTS (SELECT * FROM known WHERE known.k = a.k)",
+                            CATALOG))
+    assert found is not None
+    assert dict(found.keys) == {"a": "k", "known": "k"}
+
+
+def test_a_table_that_rows_look_for_by_another_column_is_in_every_part() -> None:
+    found = placement(parse("SELECT v, count(*) AS n FROM a [RANGE 5] WHERE EXISTS "
+                            "(SELECT * FROM known WHERE known.k = a.k) GROUP BY v", CATALOG))
+    assert found is not None
+    assert (dict(found.keys), found.everywhere) == ({"a": "v"}, {"known"})
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT k FROM known WHERE NOT EXISTS (SELECT * FROM a [RANGE 5] WHERE a.k = known.k)",
+    "SELECT k FROM known EXCEPT ALL SELECT k FROM a [RANGE 5]",
+    "SELECT k FROM a [RANGE 5] UNION ALL SELECT k FROM known",
+])
+def test_rows_of_a_table_that_show_by_themselves_are_in_one_part_each(text: str) -> None:
+    found = placement(parse(text, CATALOG))
+    assert found is not None
+    assert dict(found.keys) == {"a": "k", "known": "k"}
+
+
+def test_a_table_is_not_split_by_its_time_which_a_row_that_deletes_has_another_of() -> None:
+    assert placement(parse("SELECT at FROM known EXCEPT ALL SELECT ts FROM a [RANGE 5]", CATALOG)) is None

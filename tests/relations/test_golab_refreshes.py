@@ -23,6 +23,9 @@ from relations.running import run_relation
 from relations.test_random_plans import STREAMS, net, relations
 
 LATEST = 32
+LEAST = 5
+SLIDES, LENGTHS = st.integers(2, LEAST - 1), st.integers(LEAST, 9)
+"""Refreshes come more often than any window is long (3.3.4)."""
 Bag = Counter[tuple[str, int]]
 
 
@@ -32,8 +35,8 @@ def with_slide(plan: Node, slide: int) -> Node:
         w.clause.spec.range, slide))))  # type: ignore[attr-defined]
 
 
-def scoped(stream: str, least: int = 1) -> st.SearchStrategy[Window]:
-    return st.integers(least, 8).map(lambda length: window(source(stream), SlidingWindow.scoped(length)))
+def scoped(stream: str, least: int = LEAST) -> st.SearchStrategy[Window]:
+    return st.integers(least, 9).map(lambda length: window(source(stream), SlidingWindow.scoped(length)))
 
 
 def came(plan: Node, timeline: Timeline, *, restore: bool) -> Bag:
@@ -58,12 +61,12 @@ def states(plan: Node, timeline: Timeline, slide: int) -> dict[int, Counter[str]
 @st.composite
 def refreshed(draw: st.DrawFn) -> Node:
     """Any relation up to four operators deep over windows in time."""
-    return draw(st.integers(1, 4).flatmap(partial(relations, kinds=st.builds(SlidingWindow.scoped, st.integers(1, 8)),
+    return draw(st.integers(1, 4).flatmap(partial(relations, kinds=st.builds(SlidingWindow.scoped, LENGTHS),
                                                   bare=False)))
 
 
 @settings(max_examples=25, deadline=None)
-@given(refreshed(), st.integers(2, 5), timelines(STREAMS, rows=16))
+@given(refreshed(), SLIDES, timelines(STREAMS, rows=16))
 def test_property_7_restore_puts_out_what_continuous_evaluation_does_and_no_restore_what_a_refresh_sees(
         plan: Node, slide: int, timeline: Timeline) -> None:
     eager = came(plan, timeline, restore=False)
@@ -80,7 +83,7 @@ def test_property_7_restore_puts_out_what_continuous_evaluation_does_and_no_rest
 
 
 @settings(max_examples=25, deadline=None)
-@given(positive(scoped), st.integers(2, 5), timelines(STREAMS, rows=16))
+@given(positive(scoped), SLIDES, timelines(STREAMS, rows=16))
 def test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refresh(plan: Node, slide: int,
                                                                                  timeline: Timeline) -> None:
     numbered = with_numbers(timeline)
@@ -100,11 +103,11 @@ def test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refres
 
 @st.composite
 def first_in_first_out(draw: st.DrawFn) -> tuple[Node, int]:
-    """A plan whose results leave in the order they came, with a SLIDE that is no longer than their lives."""
-    length = draw(st.integers(2, 8))
+    """A plan whose results leave in the order they came, with a SLIDE that is shorter than their lives."""
+    length = draw(st.integers(3, 9))
     spec = SlidingWindow.scoped(length)
     plan = draw(positive(lambda stream: st.just(window(source(stream), spec)), joins=False))
-    return plan, draw(st.integers(2, length))
+    return plan, draw(st.integers(2, length - 1))
 
 
 @settings(max_examples=25, deadline=None)

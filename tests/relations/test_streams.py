@@ -59,11 +59,11 @@ def test_what_comes_what_goes_and_all_of_it(left: Window, right: Window, shape: 
 
 @st.composite
 def together(draw: st.DrawFn) -> tuple[Window, Window]:
-    """Two windows with one SLIDE."""
+    """Two windows with one SLIDE, which is smaller than both."""
     slide = draw(st.integers(1, 4))
     made = []
     for stream in ("s", "t"):
-        spec = SlidingWindow.scoped(draw(st.integers(1, 8)), slide)
+        spec = SlidingWindow.scoped(draw(st.integers(slide + (slide > 1), 8)), slide)
         made.append(Window(source(stream), WindowClause(spec, "ts", OrdinalKind.INTEGER)))
     return made[0], made[1]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
+from pyspark.sql.streaming import StreamingQuery
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
@@ -146,6 +147,42 @@ def run_to_end(frame: DataFrame, checkpoint: Path, *, batches: int | None = None
     except Exception:
         if batches is None:
             raise
-    late = sum(int(p.observedMetrics["panewise"]["late_rows"] or 0) for p in query.recentProgress
-               if "panewise" in p.observedMetrics)
-    return found, late
+    return found, _late(query)
+
+
+def run_in_batches(frame: DataFrame, checkpoint: Path, *,
+                   fail_at: int | None = None) -> tuple[list[list[dict[str, Any]]], int]:
+    """The rows of every micro-batch of a streaming query over what is there, and the late rows it counted.
+
+    In micro-batch ``fail_at`` it dies, and is started again from its checkpoint.
+    """
+    found: dict[int, list[dict[str, Any]]] = {}
+    died: list[int] = []
+    late = 0
+
+    def collect(batch: DataFrame, number: int) -> None:
+        rows = batch.toArrow().to_pylist()
+        if number == fail_at and not died:
+            died.append(number)
+            raise RuntimeError("killed by the test")
+        found[number] = rows
+
+    while True:
+        before = len(died)
+        query = (frame.writeStream.outputMode("append").foreachBatch(collect).trigger(availableNow=True)
+                 .option("checkpointLocation", str(checkpoint)).start())
+        try:
+            query.awaitTermination()
+        except Exception:
+            if len(died) == before:
+                raise
+        late += _late(query)
+        if len(died) == before:
+            assert fail_at is None or died, "the stream ended before the batch in which it should die"
+            return [found[number] for number in sorted(found)], late
+
+
+def _late(query: StreamingQuery) -> int:
+    """Of all parts of the plan."""
+    return sum(int(found["late_rows"] or 0) for progress in query.recentProgress
+               for name, found in progress.observedMetrics.items() if name.startswith("panewise"))

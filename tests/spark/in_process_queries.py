@@ -7,6 +7,7 @@ Where the plan is cut, what the shards of a lower part tell is what those of the
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -51,7 +52,7 @@ class Hosted:
         query = open_plan(plan, late=late)
         ordering = ordering_columns(query)
         nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
-        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name))
+        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name), deletions=True)
                        for number, name in enumerate(query.streams)}
         dated = all(i.attribute is not None or not isinstance(nodes[i.name], Source) for i in self.inputs.values())
         self.found = placement(plan) if dated else None
@@ -88,6 +89,14 @@ class Hosted:
             if arrival.stream in self.streams:
                 pending.append(arrival)
         return found + self._batch(pending, [name for name in self.streams if name not in self.below])
+
+    def told(self, tables: Timeline, batches: Sequence[Timeline]) -> list[list[dict[str, Any]]]:
+        """The results of every micro-batch; tables are complete from the beginning, streams end with the last."""
+        complete = {arrival.stream for arrival in tables}
+        moving = [name for name in self.streams if name not in self.below and name not in complete]
+        first, *others = batches
+        ended = [[*complete], *([] for _ in others[1:]), moving]
+        return [self._batch(batch, over) for batch, over in zip([[*tables, *first], *others], ended, strict=True)]
 
     def _batch(self, arrivals: Timeline, ended: list[str]) -> list[dict[str, Any]]:
         own = [a for a in arrivals if a.stream in self.inputs]

@@ -24,7 +24,7 @@ CATALOG = Catalog({name: SourceSchema(dict(COLUMNS), time="ts") for name in STRE
 SPLIT_TWICE = {
     "groups of a join": "SELECT b.v, count(*) AS n, sum(a.v) AS total FROM a [RANGE 6], b [RANGE 9 SLIDE 3] "
                         "WHERE a.k = b.k GROUP BY b.v",
-    "values of a join": "SELECT DISTINCT a.v FROM a [RANGE 6], b [RANGE 4] WHERE a.k = b.k",
+    "values of a join by rows": "SELECT DISTINCT a.v FROM a [RANGE 6], b [ROWS 4 PARTITION BY k] WHERE a.k = b.k",
     "a join of a join": "SELECT a.k, c.ts FROM a [RANGE 6], b [RANGE 4], c [RANGE 5] WHERE a.k = b.k AND b.v = c.v",
     "groups of groups": "SELECT most, count(*) AS n FROM (SELECT k, max(v) AS most FROM a [RANGE 5] GROUP BY k) AS g "
                         "GROUP BY most",
@@ -37,7 +37,8 @@ ONE_ABOVE = {
     "count of a join": "SELECT count(*) AS n FROM a [RANGE 6], b [ROWS 3 PARTITION BY k] WHERE a.k = b.k",
     "most of values": "SELECT max(v) AS most FROM (SELECT DISTINCT v FROM a [RANGE 6]) AS d",
 }
-WHOLE = ("SELECT * FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "SELECT max(v) AS m FROM a [RANGE 5]",
+WHOLE = ("SELECT DISTINCT a.v FROM a [RANGE 6], b [RANGE 4] WHERE a.k = b.k",  # shows the first of pairs made at once
+         "SELECT * FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "SELECT max(v) AS m FROM a [RANGE 5]",
          "SELECT first(b.v) AS f FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",
          "SELECT x.v FROM a [RANGE 5] AS x, a [RANGE 5] AS y WHERE x.k = y.v",
          "SELECT Rstream(count(*)) FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",

@@ -42,8 +42,10 @@ QUERIES = {
     "in one piece": "SELECT count(*) AS n FROM a [RANGE 6], b [RANGE 6] WHERE a.v < b.v",
     "cut in two": "SELECT b.v, count(*) AS n FROM a [RANGE 6], b [RANGE 9] WHERE a.k = b.k GROUP BY b.v",
     "istream": "SELECT Istream(k, v) FROM a [RANGE 6]",
+    "dstream": "SELECT Dstream(k, v) FROM a [RANGE 6] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)",
     "stream": "SELECT k, v + 1 AS more FROM a WHERE v > 0",
     "rstream": "SELECT Rstream(k, v) FROM a [RANGE 5 SLIDE 5]",
+    "restore": "SELECT Rstream-restore(a.k, b.v) FROM a [RANGE 6 SLIDE 3], b [RANGE 4 SLIDE 3] WHERE a.k = b.k",
     "join of streams": "SELECT * FROM a [WA ts, RANGE 3], b [WA ts, RANGE 2] WHERE a.k = b.k",
     "band after":
         "SELECT * FROM a LEFT JOIN b ON a.k = b.k AND b.ts > a.ts + 1 AND b.ts - a.ts <= 6",
@@ -76,10 +78,11 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
     assert bag(spark_batch(given, spark=spark, folder=tmp_path)) == bag(given.expected())
 
 
-@pytest.mark.parametrize("name", ["join", "cut in two", "stream", "band after", "aggregate over a join of streams"])
+@pytest.mark.parametrize("name", ["join", "cut in two", "stream", "band after", "aggregate over a join of streams",
+                                  "distinct", "except", "istream", "dstream", "rstream", "restore"])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
-    given = case(name)
+    given = case(name, rows=20)  # two micro-batches
     assert given.expected()
     found = spark_streaming(given, spark=spark, folder=tmp_path, batch_rows=12, shards=2, fail_at=1)
     assert bag(found) == bag(given.expected())
@@ -102,10 +105,13 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize("retroactive", [False, True])
-@pytest.mark.parametrize("query", [
-    "SELECT s.ts, s.k, l.top FROM s [RANGE 6], l WHERE s.k = l.k AND s.v >= l.top",
-    "SELECT s.ts, s.k, l.top FROM s, l WHERE s.k = l.k",
+WINDOW_BESIDE = "SELECT s.ts, s.k, l.top FROM s [RANGE 6], l WHERE s.k = l.k AND s.v >= l.top"
+STREAM_BESIDE = "SELECT s.ts, s.k, l.top FROM s, l WHERE s.k = l.k"
+WITHOUT_ROWS = "SELECT k, top FROM l WHERE NOT EXISTS (SELECT * FROM s [RANGE 2] WHERE s.k = l.k)"
+
+
+@pytest.mark.parametrize(("query", "retroactive"), [
+    (WINDOW_BESIDE, False), (WINDOW_BESIDE, True), (STREAM_BESIDE, False), (STREAM_BESIDE, True), (WITHOUT_ROWS, True),
 ])
 def test_a_table_that_is_a_stream_of_changes(query: str, retroactive: bool, spark: SparkSession,
                                              tmp_path: Path) -> None:
@@ -133,6 +139,15 @@ def test_a_table_is_a_table_in_batch_too(spark: SparkSession) -> None:
     limits = spark.createDataFrame([("x", 4), ("z", 9)], "k string, top long")
     found = pw.sql("SELECT s.k, s.v FROM s, l WHERE s.k = l.k AND s.v > l.top", s=rows, l=pw.table(limits))
     assert [tuple(row) for row in found.collect()] == [("x", 5)]
+
+
+def test_rows_without_a_place_in_a_table_are_found_in_batch_too(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(1, "x"), (2, "z"), (3, "y"), (9, "z")], "ts long, k string")
+    known = pw.table(spark.createDataFrame([("x",), ("y",)], "k string"), retroactive=True)
+    query = "SELECT ts, k FROM s [RANGE 4] WHERE NOT EXISTS (SELECT * FROM l WHERE l.k = s.k)"
+    assert sorted(tuple(row) for row in pw.sql(query, s=rows, l=known).collect()) == [
+        (2, "z", 2, 1), (2, "z", 6, -1), (9, "z", 9, 1), (9, "z", 13, -1)]
+    assert "by hash of s.k, l.k" in pw.explain(query, s=rows, l=known)
 
 
 def collected(frame: DataFrame, folder: Path) -> list[tuple[Any, ...]]:

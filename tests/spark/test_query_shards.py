@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from panewise.engines.oracle.engine import Oracle
 from panewise.engines.spark.wire import CONTROL
 from panewise.plan.nodes import Distinct, Node
 from panewise.planner.capabilities import supports
+from panewise.planner.forms import Form, form_of
 from panewise.planner.relational import is_relational
 from panewise.planner.stream_joins import has_stream_join
 from panewise.progress.punctuation import Punctuation
@@ -27,6 +29,7 @@ from relations.test_aggregates_inside import CATALOG, QUERIES
 from relations.test_query_texts import disordered
 from relations.test_random_plans import STREAMS, relations
 from spark.in_process_queries import Hosted
+from spark.micro_batches import MicroBatches
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
 
@@ -49,6 +52,20 @@ def test_a_hosted_query_of_the_language_gives_the_oracles_answer(case: dict[str,
     assert oracle.results()
     assert bag(found) == bag(oracle.results())
     assert hosted.late == len(oracle.late_rows())
+
+
+@pytest.mark.parametrize("case", HOSTED, ids=[c["id"] for c in HOSTED])
+def test_a_hosted_query_tells_every_instant_once_when_it_is_complete(case: dict[str, Any]) -> None:
+    """What real Spark is held to by ``test_query_texts``, a long run: nothing later, nothing to be corrected."""
+    plan = plan_of(case)
+    inputs = MicroBatches(plan)
+    hosted = Hosted(plan, 2)
+    told = list(accumulate(map(bag, hosted.told(inputs.tables, inputs.batches))))
+    complete = inputs.complete()
+    if form_of(plan) is not Form.STREAM:
+        assert told == complete
+    assert all(so_far <= may_be for so_far, may_be in zip(told, complete, strict=True))
+    assert told[-1] == complete[-1]
 
 
 def test_a_plan_that_is_nothing_but_a_stream_has_no_late_rows() -> None:

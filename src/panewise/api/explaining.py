@@ -26,6 +26,7 @@ from panewise.planner.relation_sampling import measured_relations
 from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs
 from panewise.planner.sampling import measured
 from panewise.planner.statistics import Statistics, parse_statistics
+from panewise.planner.stream_joins import unused_statistics
 
 MEASURE = "measure"
 """Given as statistics: look at the first rows of the streams."""
@@ -41,6 +42,11 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     a dot, such as ``S.rows_per_second``, speak of the inputs of a relational plan. ``style`` is how expiry travels
     through such a plan: by update pattern, as negatives, or by searching lists; ``joins`` how its windows are joined.
     """
+    said = parse_statistics(stats) if isinstance(stats, str) and stats != MEASURE else stats
+    unused = unused_statistics(plan, said)
+    if unused is not None and stats != MEASURE:
+        shown_without = explain_streams(plan, streams, format, strategy=strategy, style=style, joins=joins)
+        return f"{shown_without}\n\nstatistics: not used, because {unused}" if format == "text" else shown_without
     asked, relations = Joins.parse(joins), relation_statistics(plan, streams, stats)
     given = None if relations is not None else statistics(plan, streams, stats)
     shown = explained(choices(plan, given, strategy=strategy))

@@ -28,6 +28,10 @@ def describe_candidates(found: Optimized) -> str:
     if count > len(shown):
         lines.append(f"   … and {count - len(shown)} more")
     lines += [f"refused: {refused.message} [{', '.join(refused.by) or 'as written'}]" for refused in found.refused[:3]]
+    unknown = sorted({node.name for node in found.written.walk() if isinstance(node, n.Named) and node.schema.open})
+    if unknown:
+        lines.append(f"not looked for: plans that must know columns, as other orders of joins do; give schemas or rows "
+                     f"of {', '.join(unknown)}")
     return "\n".join([*lines, f"chosen: {found.reason}"])
 
 

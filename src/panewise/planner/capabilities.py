@@ -82,6 +82,8 @@ class Capability:
     """The nodes of plans that are relations at every instant (`relational`)."""
     stream_joins: frozenset[NodeKind] = frozenset()
     """The joins of streams by their times (`stream_joins`)."""
+    streaming: bool = True
+    """Whether inputs may go on for ever, and results leave as promises come."""
 
     def runs_window(self, kind: str) -> bool:
         """Whether the engine has this window kind."""
@@ -108,7 +110,7 @@ ENGINES: dict[str, Capability] = {
                         frozenset(STREAM_JOINS)),
     "embedded": Capability("embedded", _SLICE, _SLICE_WINDOWS | _BY_VALUE | _BY_POSITION, _ABOVE, _RELATIONS,
                            frozenset(STREAM_JOINS)),
-    "oracle": Capability("oracle"),
+    "oracle": Capability("oracle", streaming=False),
 }
 
 
@@ -178,9 +180,15 @@ def _shape(plan: n.Node, capability: Capability) -> Iterator[str]:
             node = node.inputs[0]
 
 
-def supports(plan: n.Node, engine: str) -> bool:
-    """Whether the engine runs the plan."""
-    return next(unsupported(plan, engine), None) is None
+def supports(plan: n.Node, engine: str, *, streaming: bool = False) -> bool:
+    """Whether the engine runs the plan, over inputs that end, or ``streaming`` over such that do not.
+
+    >>> from panewise.core.schema import SourceSchema
+    >>> stream = n.Source("bids", SourceSchema(time="ts", open=True))
+    >>> supports(stream, "spark", streaming=True), supports(stream, "oracle", streaming=True)
+    (True, False)
+    """
+    return next(unsupported(plan, engine), None) is None and (not streaming or _capability(engine).streaming)
 
 
 def check(plan: n.Node, engine: str) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from panewise.aggregates.registry import resolve
 from panewise.core.schema import SourceSchema
 from panewise.plan import nodes as n
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, form_of
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, always_there, form_of
 from panewise.planner.partitioning import placement
 from panewise.planner.stream_joins import has_stream_join
 
@@ -30,7 +30,7 @@ def exchanged(plan: n.Node, results: Columns) -> n.Node:
     """The plan with its lower parts as inputs of their own, where it cannot be split as a whole and they can."""
     if placement(plan) is not None or has_stream_join(plan) or _is_internal(plan):
         return plan
-    parts = [node for node in _relations(plan) if _can_be_cut(plan, node)]
+    parts = [node for node in _relations(plan, told=form_of(plan)) if _can_be_cut(plan, node)]
     topmost = _outermost(parts)
     for chosen in [*([part] for part in parts), topmost]:
         above = _over(plan, chosen, results)
@@ -49,24 +49,32 @@ def _is_internal(plan: n.Node) -> bool:
                (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
 
 
-def _relations(plan: n.Node) -> Iterator[n.Node]:
+def _relations(plan: n.Node, told: Form) -> Iterator[n.Node]:
     """What a cut could be under, from the top."""
-    if not isinstance(plan, ABOVE) or (isinstance(plan, n.GroupAggregate) and _by_arrival(plan)):
+    if not isinstance(plan, ABOVE) or _by_arrival(plan, told):
         return
     for below in plan.inputs:
         yield below
-        yield from _relations(below)
+        yield from _relations(below, told)
 
 
-def _by_arrival(node: n.GroupAggregate) -> bool:
-    """Whether an aggregate looks at the order in which rows came, which changes do not tell."""
-    return any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates)
+def _by_arrival(node: n.Node, told: Form) -> bool:
+    """Whether results tell in which order rows came, which a relayed relation does not know.
+
+    Some aggregates do, and DISTINCT where lives are told: of rows that come at one instant, the first is shown, until
+    its end. Changes are the same whichever it is.
+    """
+    if isinstance(node, n.GroupAggregate):
+        return any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates)
+    return isinstance(node, n.Distinct) and told is Form.LIVES
 
 
 def _can_be_cut(plan: n.Node, part: n.Node) -> bool:
     if not any(isinstance(node, STATEFUL) for node in part.walk()) or placement(part) is None:
         return False
     if form_of(part) not in (Form.LIVES, Form.CHANGES) or {VALID_FROM, EXPIRES_AT, CHANGE} & set(part.columns):
+        return False
+    if always_there(part) is not None:  # such rows have no instant to be sent on with
         return False
     inside = {id(node) for node in part.walk()}
     names = {node.name for node in part.walk() if isinstance(node, n.Named)}

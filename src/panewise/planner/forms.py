@@ -11,6 +11,8 @@ from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceKind
 from panewise.plan.nodes import (
+    AntiJoin,
+    BagDifference,
     BandJoin,
     Distinct,
     Filter,
@@ -36,6 +38,9 @@ from panewise.planner.labels import label
 from panewise.planner.patterns import UpdatePattern
 
 VALID_FROM, EXPIRES_AT, CHANGE = "valid_from", "expires_at", "change"
+ALWAYS = -(2**62)
+"""When rows of a table without a time column came: before everything. A result that was always there shows it as null,
+as it does an end that never comes."""
 
 
 class Form(Enum):
@@ -104,6 +109,23 @@ def table_of(node: Node) -> Table | Source:
     raise PlanError("a table join needs a table as its second input")
 
 
+def always_there(node: Node) -> Table | None:
+    """A table without a time column whose rows are results: these have no instant at which they came."""
+    match node:
+        case Table():
+            return node if node.schema.time is None else None
+        case TableJoin():
+            return always_there(node.input)
+        case SemiJoin() | AntiJoin() | BagDifference():
+            return always_there(node.left)
+        case Join():
+            return always_there(node.left) and always_there(node.right)
+        case Window():
+            return None
+        case _:
+            return next((found for below in node.inputs if (found := always_there(below)) is not None), None)
+
+
 # -- windows whose results stay (Golab 3.3.2) ----------------------------------------------------------------------
 
 
@@ -137,9 +159,10 @@ def is_mixed(node: Node) -> bool:
 
 
 def time_kind(node: Node) -> OrdinalKind:
-    """What one step of the plan's instants is: the time column of its first source."""
-    for below in node.walk():
-        if isinstance(below, Source | Relayed) and below.schema.time is not None:
+    """What one step of the plan's instants is: the time column of its first source, for want of one of a table."""
+    inputs = [below for below in node.walk() if isinstance(below, Source | Relayed | Table)]
+    for below in sorted(inputs, key=lambda found: isinstance(found, Table)):
+        if below.schema.time is not None:
             schema, column = below.schema, below.schema.time
             return schema.ordinal_kind(column) if column in schema.columns else OrdinalKind.INTEGER
     return OrdinalKind.INTEGER

@@ -11,8 +11,9 @@ from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.forms import is_internal
+from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
+from panewise.planner.patterns import format_amount
 from panewise.planner.recurring import recurs
 from panewise.planner.refreshing import externalised
 from panewise.planner.stream_joins import missing_in
@@ -46,6 +47,7 @@ def check_legal(plan: n.Node, labels: Labels | None = None) -> Labels:
 def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
     """Every illegal placement, from the root down."""
     labels = labels or label(plan)
+    yield from (Problem(plan, message) for message in _table_alone(plan, "the result"))
     for node in plan.walk():
         messages: Iterator[str] = iter(())
         match node:
@@ -57,6 +59,8 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
                 messages = _needs_ages(node)
             case n.RelationToStream():
                 messages = _relation_to_stream(node)
+            case n.Lifetime():
+                messages = _needs_rows(node)
             case n.WindowAggregate():
                 messages = chain(_needs_stream(node, labels), _missing_time(node))
             case n.Window() | n.BandJoin() | n.TumblingJoin():
@@ -91,12 +95,20 @@ def _tables_below(node: n.Node) -> Iterator[str]:
     if isinstance(node, AS_IT_IS):  # decided by what stands above it
         return
     for child in inputs:
-        below = child
-        while isinstance(below, AS_IT_IS):
-            below = below.inputs[0]
-        if isinstance(below, n.Table) and below.schema.kind is SourceKind.NRR:
-            yield (f"updates of table {below.name} reach only rows that arrive later, and no rows arrive at "
-                   f"{type(node).__name__}: join a stream with the table, or declare it a retroactive relation")
+        yield from _table_alone(child, type(node).__name__)
+
+
+def _table_alone(node: n.Node, above: str) -> Iterator[str]:
+    while isinstance(node, AS_IT_IS):
+        node = node.inputs[0]
+    if isinstance(node, n.Table) and node.schema.kind is SourceKind.NRR:
+        yield (f"updates of table {node.name} reach only rows that arrive later, and no rows arrive at "
+               f"{above}: join a stream with the table, or declare it a retroactive relation")
+
+
+def _needs_rows(node: n.Lifetime) -> Iterator[str]:
+    if not any(isinstance(below, n.Source) for below in node.walk()):
+        yield "LIFETIME is counted from the first row of a stream, and this query reads tables alone: remove it"
 
 
 def _relation_below(node: n.Node) -> Iterator[n.Node]:
@@ -151,11 +163,21 @@ def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
     if len(slides) > 1:
         yield (f"{node.kind.value}-restore needs one SLIDE for all windows, there are {len(slides)}: "
                "results between two refreshes are only defined when all windows refresh together")
+    for clause in (b.clause for b in below if isinstance(b, n.Window)):
+        slide, size = getattr(clause.spec, "slide", 1), getattr(clause.spec, "range", getattr(clause.spec, "n", None))
+        if size is not None and 1 < slide >= size:
+            extent, step = (format_amount(amount, clause.ordinal) for amount in (size, slide))
+            yield (f"{node.kind.value}-restore over a window of {extent} that moves by {step}: rows of the window "
+                   "itself would come and go between two refreshes; write a SLIDE smaller than every window")
 
 
 def _needs_stream(node: n.Node, labels: Labels) -> Iterator[str]:
     for child in node.inputs:
         if labels[child].pattern is UpdatePattern.MON:
+            table = always_there(child)
+            if table is not None:
+                yield (f"rows of table {table.name} are in this stream, and they were always there: a window would "
+                       "have to know when they came; give the table a time column")
             continue
         what = "a window" if isinstance(node, n.Window | n.WindowAggregate) else "a stream join"
         hint = "write INTERNAL in the inner window, or Istream(...) around the inner query"

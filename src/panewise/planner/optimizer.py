@@ -205,7 +205,7 @@ def _why(chosen: Candidate, ranked: list[Candidate], written: Candidate | None) 
     if written is None:
         return f"the query as written may not be run; of those that may this is the cheapest, {_dearest(chosen)}"
     if len(ranked) == 1:
-        return "there is no other plan"
+        return "there is no other plan to choose from"
     if chosen is written:
         return f"as written: no other plan is cheaper by {MARGIN:.0%}; {_dearest(chosen)}"
     saved = 1 - chosen.cost.total / written.cost.total if written.cost.total else 0.0

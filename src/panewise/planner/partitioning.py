@@ -79,6 +79,8 @@ def _of(node: n.Node) -> Iterator[Placement]:
     match node:
         case n.Source() | n.Relayed():
             yield from (Placement(((node.name, c),), frozenset({c})) for c in node.columns)
+        case n.Table():  # not by its time: a row that deletes has another than the one it takes away
+            yield from (Placement(((node.name, c),), frozenset({c})) for c in node.columns if c != node.schema.time)
         case n.Filter():
             yield from _placements(node.inputs[0])
         case n.Qualify():
@@ -92,14 +94,15 @@ def _of(node: n.Node) -> Iterator[Placement]:
             yield from _by_position(node)
         case n.Join():
             yield from _pairs(node.left, node.right, node.predicate, frozenset({LEFT, RIGHT}))
+            yield from _beside_tables(node.left, node.right)
+            yield from _beside_tables(node.right, node.left)
         case n.BandJoin() | n.TumblingJoin():  # what is null for want of a partner says nothing of the place
             yield from _pairs(node.left, node.right, node.predicate, node.kind.whole)
         case n.SemiJoin() | n.AntiJoin():
             yield from _pairs(node.left, node.right, node.predicate, frozenset({LEFT}))
+            yield from _beside_tables(node.left, node.right)
         case n.TableJoin():
-            tables = frozenset(t.name for t in node.table.walk() if isinstance(t, n.Table))
-            yield from (Placement(p.keys, p.visible, p.everywhere | tables) for p in _placements(node.input)
-                        if not tables & dict(p.keys).keys())
+            yield from _beside_tables(node.input, node.table)
         case n.Distinct():
             yield from (p for p in _placements(node.input) if p.visible)
         case n.GroupAggregate(internal=True):  # values come at refreshes, which go on while any row is there
@@ -122,6 +125,15 @@ def _stays_together(clause: n.WindowClause, found: Placement) -> bool:
     if clause.ordinal is not OrdinalKind.ROWS and (clause.spec.clock is Clock.TIME or clause.spec.kind == "session"):
         return True
     return any(column in found.visible for column in clause.partition)
+
+
+def _beside_tables(rows: n.Node, tables: n.Node) -> Iterator[Placement]:
+    """Every part has all of the tables, and some of the rows that look at them; each row is somewhere once."""
+    inputs = [below for below in tables.walk() if isinstance(below, n.Named)]
+    names = frozenset(below.name for below in inputs)
+    if all(isinstance(below, n.Table) for below in inputs):
+        yield from (Placement(p.keys, p.visible, p.everywhere | names) for p in _placements(rows)
+                    if not names & dict(p.keys).keys())
 
 
 def _by_position(node: n.Node) -> Iterator[Placement]:

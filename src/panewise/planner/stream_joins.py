@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from panewise.core.join_kinds import JoinKind
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_append_only
+from panewise.planner.relation_statistics import speaks_of_inputs
 from panewise.windows.base import Clock
 
 STREAM_JOINS = (n.BandJoin, n.TumblingJoin)
@@ -161,3 +162,21 @@ def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | Non
 
     both_times(join)
     return found
+
+
+def unused_statistics(plan: n.Node, stats: object) -> str | None:
+    """Why statistics decide nothing about a plan that is the pairs of joined streams; None where they may.
+
+    >>> from panewise.core.schema import SourceSchema
+    >>> a, b = (n.Source(name, SourceSchema(open=True)) for name in "ab")
+    >>> unused_statistics(n.BandJoin(a, b, "ts", "ts", 3, 2), {"a.rows_per_second": 5})
+    'a join of streams by their times runs as it is written, and nothing above it is chosen by statistics of its inputs'
+    """
+    if stats is None or not is_pairs(plan):
+        return None
+    above = [node for node in plan.walk() if isinstance(node, n.WindowAggregate)]
+    if above and not (isinstance(stats, Mapping) and speaks_of_inputs(stats)):
+        return None
+    kernel = "; those of the window aggregate have no dot: rows_per_second" if above else ""
+    return ("a join of streams by their times runs as it is written, and nothing above it is chosen by statistics of "
+            f"its inputs{kernel}")

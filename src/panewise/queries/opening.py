@@ -10,7 +10,7 @@ from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.join_manner import AUTO, Joins
 from panewise.planner.relational import is_relational
-from panewise.planner.stream_joins import is_pairs
+from panewise.planner.stream_joins import is_pairs, unused_statistics
 from panewise.progress.late import LatePolicy
 from panewise.queries.joined import JoinedQuery
 from panewise.queries.query import Progress, WindowQuery
@@ -29,6 +29,9 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
     windows are joined: ``by twos`` or ``at once``.
     """
     check(plan, "embedded")
+    unused = unused_statistics(plan, stats)
+    if unused is not None:
+        raise PlanError(f"stats= chooses nothing here: {unused}; leave it out")
     if Joins.parse(joins) != AUTO and (is_pairs(plan) or not is_relational(plan)):
         raise PlanError("joins= says how the windows of a relation are joined, and this query joins none: leave it out")
     if current and (is_pairs(plan) or not is_relational(plan)):

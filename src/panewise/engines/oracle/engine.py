@@ -15,7 +15,7 @@ from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.engines.oracle.windows import Closing
 from panewise.plan.nodes import Node, WindowAggregate
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, time_kind
+from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, time_kind
 from panewise.progress.timeline import Timeline
 
 
@@ -116,7 +116,7 @@ class Oracle:
         return {**row, VALID_FROM: self._present(tau)}
 
     def _present(self, tau: int | None) -> Any:
-        return None if tau is None else self._kind.present(tau)
+        return None if tau in (None, ALWAYS) else self._kind.present(tau)
 
 
 def run_oracle(plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,

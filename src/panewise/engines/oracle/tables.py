@@ -11,15 +11,13 @@ from panewise.engines.oracle import operators
 from panewise.engines.oracle.late import kind_of
 from panewise.engines.oracle.tuples import Tup, joined, ordinal, value_of
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Table, TableJoin
-from panewise.planner.forms import CHANGE, is_retroactive, table_of
+from panewise.planner.forms import ALWAYS, CHANGE, is_retroactive, table_of
 from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
 
 __all__ = ["TableChange", "changes_of", "contents", "is_retroactive", "join_as_of_birth", "join_current"]
-
-BEFORE_EVERYTHING = -(2**62)
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ def changes_of(d: Definition, table: Table | Source) -> list[TableChange]:
     for arrival in d.timeline:
         if arrival.stream == table.name and not isinstance(arrival.item, Punctuation):
             row = arrival.item
-            at = BEFORE_EVERYTHING if column is None else ordinal(row[column], column, kind_of(table.schema, column))
+            at = ALWAYS if column is None else ordinal(row[column], column, kind_of(table.schema, column))
             said = CHANGE not in table.schema.columns and CHANGE in row
             insert = not said or row[CHANGE] != -1
             beside = {CHANGE if said else None, None if insert else column}

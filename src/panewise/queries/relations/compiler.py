@@ -133,8 +133,8 @@ class Compiler:
                 return self._table_join(node, self.relation(node.input))
             case n.Distinct():
                 return self._distinct(node, self.relation(node.input))
-            case n.Relayed():
-                return self._relayed(node)
+            case n.Table() | n.Relayed():
+                return self._table(node, []) if isinstance(node, n.Table) else self._relayed(node)
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")
 
     def filter(self, node: n.Filter, below: Stage) -> Stage:
@@ -217,7 +217,7 @@ class Compiler:
 
     def lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         """What happens before the end."""
-        sources = [stage.operator for stage in below.walk() if isinstance(stage.operator, SourceRows)]
+        sources = [s.operator for s in below.walk() if type(s.operator) is SourceRows]  # no tables: rows of streams
         return self.stage(node, StopAfter(below.schema, node.amount, sources), below)
 
     def _relayed(self, node: n.Relayed) -> Stage:

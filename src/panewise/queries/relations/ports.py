@@ -15,6 +15,7 @@ from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, TimePairs, WindowAggregate
+from panewise.planner.forms import ALWAYS
 from panewise.progress.generators import Trailing
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
@@ -25,9 +26,6 @@ from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.relations.counted import Feed
 from panewise.queries.relations.inner import InnerAggregate, InnerQuery
 from panewise.queries.relations.inner_pairs import InnerPairs
-
-BEFORE_EVERYTHING = -(2**62)
-"""When rows of a table without a time column were inserted."""
 
 
 @dataclass
@@ -81,7 +79,7 @@ class Port:
         if time == self.guard and chunk.values is not None:
             return chunk.values
         if time is None:
-            return np.full(table.num_rows, BEFORE_EVERYTHING, np.int64)
+            return np.full(table.num_rows, ALWAYS, np.int64)
         return self.source.ordinals(table, time)
 
     def _complete(self, table: pa.Table) -> pa.Table:

@@ -17,7 +17,7 @@ from panewise.kernels.relations.delta import FOREVER, Delta, Lives
 from panewise.kernels.relations.operator import Saved
 from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
 from panewise.kernels.relations.stores.queues import Unqueued
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
+from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.planner.labels import Label
 from panewise.queries.relations.styles import Style, queue_for
 from panewise.queries.relations.tree import Stage
@@ -51,10 +51,10 @@ class ResultForm(ABC):
         raise NotImplementedError
 
     def instants(self, at: Ordinals) -> pa.Array:
-        """Instants as the plan's time; one that never comes is null."""
-        never = at == FOREVER
-        column = from_ordinals(np.where(never, 0, at), self.kind)
-        return pc.if_else(pa.array(never), pa.scalar(None, column.type), column) if never.any() else column
+        """Instants as the plan's time; one that never comes, or was before everything, is null."""
+        undated = (at == FOREVER) | (at == ALWAYS)
+        column = from_ordinals(np.where(undated, 0, at), self.kind)
+        return pc.if_else(pa.array(undated), pa.scalar(None, column.type), column) if undated.any() else column
 
 
 class StreamForm(ResultForm):

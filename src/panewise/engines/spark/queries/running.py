@@ -47,7 +47,7 @@ from panewise.planner.physical import Physical, physical
 from panewise.planner.relation_statistics import RelationStatistics, known_inputs
 from panewise.planner.relational import is_relational
 from panewise.planner.rewrites.join_reorders import widened
-from panewise.planner.stream_joins import has_stream_join
+from panewise.planner.stream_joins import has_stream_join, unused_statistics
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import PUNCTUATION_KEY
 from panewise.queries import open_plan
@@ -267,6 +267,9 @@ def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: S
     check(plan, "spark")
     known, written = known_inputs(stats), plan
     if stats is not None:
+        unused = unused_statistics(plan, stats)
+        if unused is not None:
+            raise PlanError(f"stats= chooses nothing here: {unused}; leave it out")
         if known is None or not worth_optimizing(plan):
             raise PlanError("on Spark stats= chooses among the plans of joins and relations that change, by what is "
                             "known of their inputs: stats={'stream.rows_per_second': 100}; leave it out here")
