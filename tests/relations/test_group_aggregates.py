@@ -18,9 +18,10 @@ from panewise.plan.nodes import (
     Qualify,
     Window,
 )
-from panewise.progress.timeline import Timeline
-from relations.plans import PLACES, columns, source, timelines, windows
-from relations.running import assert_like_the_oracle
+from panewise.progress.timeline import Arrival, Timeline
+from panewise.windows.sliding import SlidingWindow
+from relations.plans import PLACES, columns, source, timelines, window, windows
+from relations.running import assert_like_the_oracle, run_relation
 
 
 def call(name: str, function: str, *arguments: str, **options: object) -> AggregateCall:
@@ -71,3 +72,13 @@ def test_aggregates_over_other_operators_and_below_them(left: Window, right: Win
         GroupAggregate(Distinct(columns(counted, "n")), (), (call("s", "sum", "n"), call("low", "min", "n"))),
     ][shape]
     assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+def test_first_and_last_of_groups_go_by_the_newest_row_of_each_group_also_where_its_value_stays() -> None:
+    by_k = (NamedScalar.column("k"),)
+    tops = GroupAggregate(columns(window(source(), SlidingWindow.scoped(5)), "k", "v"), by_k, (call("v", "max", "v"),))
+    rows = [Arrival("s", {"ts": ts, "k": k, "v": v}) for ts, k, v in ((1, "a", 5), (2, "b", 3), (3, "a", 1))]
+    plan = GroupAggregate(tops, (), (call("oldest", "first", "v"), call("newest", "last", "v")))
+    assert_like_the_oracle(plan, rows)
+    told = [row for row in run_relation(plan, rows)[0] if row["change"] == 1]
+    assert [(row["valid_from"], row["oldest"], row["newest"]) for row in told][:3] == [(1, 5, 5), (2, 5, 3), (3, 3, 5)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from panewise.aggregates.registry import resolve
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.announced import AnnouncedEnds
@@ -73,7 +74,8 @@ class Watch:
     every: bool = False
     """Every change of a group, also to an equal value."""
     ordered: bool = False
-    """Rows of one instant are counted one by one, so their ages must be exact."""
+    """Rows of one instant are counted one by one above, so their ages must be exact, however many streams lie between.
+    """
     by_time: bool = False
     """Rows of a stream that is never late still wait for a table."""
 
@@ -114,6 +116,8 @@ class Compiler:
             below = staying(self, node)
             return self.stage(node, StayOn(below.schema), below)
         match node:
+            case n.TableJoin() if self.style is Style.NEGATIVE and not is_retroactive(node):
+                return self._told_after_the_table(node)
             case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
                 return self.relation(node.input)
             case n.RelationToStream(kind=n.RelationToStreamKind.WSTREAM):
@@ -141,7 +145,7 @@ class Compiler:
             case n.BagDifference():
                 return self._difference(node, self.relation(node.left), self.relation(node.right))
             case n.GroupAggregate():
-                return self._aggregate(node, self.relation(node.input))
+                return self._aggregate(node, self._members(node))
             case n.TableJoin():
                 return self._table_join(node, self.relation(node.input))
             case n.Distinct():
@@ -170,7 +174,7 @@ class Compiler:
             with self._watching(Watch(ordered=True)):
                 below = self.stream(node.input, TIME)
             return self.stage(node, self._windowed(clause, below), below)
-        with self._watching(Watch()):
+        with self._watching(Watch(ordered=self._watch.ordered)):
             below = self.stream(node.input, clause.attribute)
         return self.stage(node, self._windowed(clause, below), below)
 
@@ -221,6 +225,13 @@ class Compiler:
         operator = Difference(left.schema, right.schema, self.uids, queue_for(right.label, self.style))
         return self.stage(node, operator, left, right)
 
+    def _members(self, node: n.GroupAggregate) -> Stage:
+        """The rows of its groups; FIRST and LAST ask for their exact ages, also where they are groups themselves."""
+        if not any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates):
+            return self.relation(node.input)
+        with self._watching(replace(self._watch, every=True, ordered=True)):
+            return self.relation(node.input)
+
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
         grouped = grouped_by(node, below.schema)
         operator = GroupAggregate(grouped, self.uids, queue_for(below.label, self.style), every=self._watch.every)
@@ -250,6 +261,15 @@ class Compiler:
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
                           catalogued=True)
         return self.stage(node, join, rows, table)
+
+    def _told_after_the_table(self, node: n.TableJoin) -> Stage:
+        """Rows keep what they met, so their ends are known before the join, and sent as negatives behind it."""
+        self.style = Style.UPA
+        try:
+            joined = self._table_join(node, self.relation(node.input))
+        finally:
+            self.style = Style.NEGATIVE
+        return Stage(AnnouncedEnds(joined.schema), (joined,), self.seen(node), "announced ends")
 
     def _table(self, node: n.Node, fresh: list[str]) -> Stage:
         match node:
@@ -301,7 +321,7 @@ class Compiler:
         if node.restore and getattr(common_slide(node.input), "slide", 1) > 1:
             spec = common_slide(node.input)
             shown = RefreshClock()
-            with self._watching(Watch(every=every, clock=shown)):
+            with self._watching(Watch(every=every, ordered=every, clock=shown)):
                 below = self.relation(eager(node.input))
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
             operator: RelationOperator
@@ -312,11 +332,11 @@ class Compiler:
             return self.stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if windows_move_in_steps(node.input) else None
-            with self._watching(Watch(clock=clock, ticking=clock is None, every=every)):
+            with self._watching(Watch(clock=clock, ticking=clock is None, every=every, ordered=every)):
                 below = self.relation(node.input)
             queue = queue_for(below.label, self.style)
             return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-        with self._watching(Watch(every=every)):
+        with self._watching(Watch(every=every, ordered=every)):
             below = self.relation(node.input)
         sign = 1 if node.kind is kinds.ISTREAM else -1
         operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
