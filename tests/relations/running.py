@@ -19,6 +19,17 @@ def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
     return Counter(repr([(k, _plain(v)) for k, v in row.items()]) for row in rows)
 
 
+def came_and_went(rows: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, Any]]:
+    """Copies by value and instant, whichever rows stood for them: one that follows another at once is no change."""
+    found: Counter[tuple[str, Any]] = Counter()
+    for row in rows:
+        value = repr([(k, _plain(v)) for k, v in row.items() if k not in {"valid_from", "expires_at", "change"}])
+        found[value, row.get("valid_from")] += row.get("change", 1)
+        if row.get("expires_at") is not None:
+            found[value, row["expires_at"]] -= 1
+    return Counter({key: count for key, count in found.items() if count})
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else f"{value:.10g}"

@@ -10,6 +10,7 @@ import json
 from random import Random
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -32,7 +33,18 @@ from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries import open_plan
 from panewise.queries.opening import ordering_columns
+from relations.running import bag, came_and_went
 from spark.in_process import Chunks
+
+
+def assert_the_same(hosted: Hosted, found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    """The same rows; of a plan in two parts the same values at every instant.
+
+    A lower part does not tell the ages of its rows, so of several that come at one instant another may be the one that
+    DISTINCT above it keeps.
+    """
+    told = came_and_went if hosted.below else bag
+    assert told(found) == told(expected)
 
 
 class Hosted:
@@ -136,7 +148,7 @@ class Hosted:
         if self.found is None:
             return self.labels
         key = self.found.column(item.name)
-        return self.labels if key is None else [hash(repr(row[key])) % len(self.labels)]
+        return self.labels if key is None else [crc32(repr(row[key]).encode()) % len(self.labels)]
 
     def _beside(self, item: HostedInput, row: dict[str, Any]) -> dict[str, Any]:
         ordinal = item.kind.parse(row[item.attribute]) if item.attribute is not None else 0

@@ -15,8 +15,7 @@ from panewise.progress.timeline import Timeline
 from panewise.queries import open_plan
 from panewise.sql import parse
 from relations.plans import COLUMNS, PLACES, timelines
-from relations.running import bag
-from spark.in_process_queries import Hosted
+from spark.in_process_queries import Hosted, assert_the_same
 
 STREAMS = ("a", "b", "c")
 CATALOG = Catalog({name: SourceSchema(dict(COLUMNS), time="ts") for name in STREAMS})
@@ -77,5 +76,5 @@ def test_a_plan_in_two_parts_gives_the_oracles_answer(text: str, timeline: Timel
     hosted = Hosted(plan, shards, seed=seed)
     assert hosted.below
     oracle = Oracle(plan, timeline)
-    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert_the_same(hosted, hosted.run(timeline, cuts), oracle.results())
     assert hosted.late == len(oracle.late_rows())

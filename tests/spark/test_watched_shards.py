@@ -20,8 +20,7 @@ from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 from relations.plans import PLACES
 from relations.random_plans import FOUR, cases, every_operator
-from relations.running import bag
-from spark.in_process_queries import Hosted
+from spark.in_process_queries import Hosted, assert_the_same
 
 CATALOG = Catalog({name: SourceSchema({"ts": pa.int64(), "k": pa.int64(), "v": pa.int64()}, time="ts")
                    for name in "abc"})
@@ -40,7 +39,7 @@ def test_whatever_statistics_choose_the_answer_is_the_oracles(operator: str, dat
     plan, timeline = data.draw(cases(operator, streams=FOUR, apart=True, only=is_relational))
     hosted = Hosted(plan, shards, seed=seed, known=known)
     oracle = Oracle(plan, timeline)
-    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert_the_same(hosted, hosted.run(timeline, cuts), oracle.results())
 
 
 def three_streams(*rates: int) -> Timeline:
