@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "tests"))
 
-from sql.sql_cases import catalog, load, options  # noqa: E402 (the list of queries is that of the tests)
+from sql.sql_cases import catalog, load, options, variants  # noqa: E402 (the list of queries is that of the tests)
 
 ENGINES = """\
 # Which engine runs what
@@ -130,8 +130,17 @@ def query_rows() -> str:
         text = " ".join(case["text"].split()).replace("|", "\\|")
         windows = any(isinstance(node, WindowAggregate) for node in plan.walk()) and not is_relational(plan)
         form = "a row per window and group" if windows else form_of(plan).value
-        lines.append(f"| `{case['id']}` {_shortened(text)} | {form} | {marks} |")
+        lines.append(f"| `{case['id']}` {_shortened(text)}{_also(case)} | {form} | {marks} |")
     return "\n".join(lines)
+
+
+def _also(case: dict[str, Any]) -> str:
+    """Words and values with which a query runs as well."""
+    others = [parse(other["text"], catalog(), **options(other)) for other in variants(case)]
+    if not all(supports(other, engine) for other in others for engine in ENGINE_NAMES):
+        raise ValueError(f"{case['id']}: an engine refuses what it lists under `also`; give that a line of its own")
+    found = [value for part in case.get("also", {}).values() for values in part.values() for value in values]
+    return f"; also with {', '.join(f'`{value}`' for value in found)}" if found else ""
 
 
 def _shortened(text: str, width: int = 150) -> str:

@@ -1,4 +1,7 @@
-"""A conformance case: a query and its inputs in arrival order. What must come out is whatever the oracle says."""
+"""A conformance case: a query and its inputs in arrival order.
+
+What must come out is what its text says, where it has an answer, and otherwise whatever the oracle says.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ import pyarrow as pa
 
 from panewise.api.inputs import MemoryStream
 from panewise.api.query import plan_of
-from panewise.core.schema import SourceSchema
+from panewise.core.schema import SourceKind, SourceSchema
 from panewise.engines.oracle.engine import Oracle
 from panewise.files.types import normal_schema
 from panewise.plan.nodes import Node
+from panewise.planner.forms import CHANGE
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 
@@ -32,6 +36,10 @@ class Case:
     progress: str = "source"
     time: str = "ts"
     params: Mapping[str, object] = field(default_factory=dict)
+    tables: Mapping[str, SourceKind] = field(default_factory=dict)
+    """Inputs that are no streams; their column ``change`` says which rows come (1) and which go (-1)."""
+    answer: tuple[Mapping[str, Any], ...] | None = None
+    """The rows that were computed by hand."""
 
     def __str__(self) -> str:
         return self.name
@@ -39,9 +47,14 @@ class Case:
     @property
     def plan(self) -> Node:
         """The logical plan."""
-        schemas = {n: SourceSchema.of(self.schema(n), time=self.time if self.time in c else None)
-                   for n, c in self.columns.items()}
-        return plan_of(self.query, schemas, self.params)
+        return plan_of(self.query, {n: self._declared(n) for n in self.columns}, self.params)
+
+    def _declared(self, stream: str) -> SourceSchema:
+        time = self.time if self.time in self.columns[stream] else None
+        if stream not in self.tables:
+            return SourceSchema.of(self.schema(stream), time=time)
+        told = {n: t for n, t in self.columns[stream].items() if n != CHANGE}
+        return SourceSchema(told, time=time, kind=self.tables[stream])
 
     def schema(self, stream: str) -> pa.Schema:
         """The Arrow columns of one stream."""
@@ -78,4 +91,4 @@ class Case:
 
     def expected(self) -> list[dict[str, Any]]:
         """The complete answer."""
-        return self.oracle().results()
+        return self.oracle().results() if self.answer is None else [dict(row) for row in self.answer]

@@ -10,6 +10,7 @@ import pytest
 
 from conformance.cases import Case
 from conformance.compare import assert_same_rows
+from conformance.printed_fixtures import FIXTURES
 from conformance.runners import embedded, spark_batch, spark_streaming
 from conformance.worked_examples import CASES
 from panewise.core.errors import UnsupportedError
@@ -43,6 +44,11 @@ def test_the_engine_gives_the_oracles_answer_or_refuses(case: Case, engine: str,
             run(case)
         return
     assert_same_rows(run(case), case.expected())
+
+
+@pytest.mark.parametrize("case", FIXTURES, ids=str)
+def test_the_oracle_gives_the_answer_of_the_text(case: Case) -> None:
+    assert_same_rows(case.oracle().results(), case.expected())
 
 
 @pytest.mark.spark

@@ -1,7 +1,7 @@
 """Worked examples as cases: queries of the language over small streams whose answers were computed by hand elsewhere.
 
-Their expected rows come from the oracle; the oracle itself is held to the hand-computed answers in tests/oracle. An
-engine either gives the oracle's rows or refuses the query.
+Their expected rows come from the oracle; the oracle itself is held to the hand-computed answers in tests/oracle, and to
+those of ``printed_fixtures``, which are typed. An engine either gives these rows or refuses the query.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 
 from conformance.cases import Case
+from conformance.printed_fixtures import FIXTURES
 from panewise.core.time import parse_timestamp
 from panewise.progress.punctuation import Punctuation
 
@@ -110,4 +111,5 @@ CASES = (
          {"A": BIDS, "B": BIDS}, {"A": NUMBERS, "B": NUMBERS}),
     Case("own-except", "SELECT k FROM A [RANGE 20] EXCEPT ALL SELECT k FROM B [RANGE 30]",
          {"A": BIDS, "B": BIDS[3:]}, {"A": NUMBERS, "B": NUMBERS}),
+    *FIXTURES,
 )

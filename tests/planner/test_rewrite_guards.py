@@ -296,3 +296,14 @@ def test_the_difference_keeps_the_youngest_copies_after_a_rewrite():
     items = timeline_of([(1, "p", 0), (2, "p", 0)], [(3, "p", 0)])
     for step in steps(plan):
         assert history(step.plan, items) == history(plan, items)
+
+
+def test_windows_by_the_instants_of_results_stay_where_they_are() -> None:
+    """No column holds those instants, so there is no name for them on the other side of a union."""
+    results = [n.RelationToStream(shown(n.Window(stream, FIVE), "v"), n.RelationToStreamKind.ISTREAM)
+               for stream in (A, B)]
+    by_instant = replace(last(3), attribute="valid_from")
+    apart = n.Union(tuple(n.Window(part, by_instant) for part in results))
+    together = n.Window(n.Union(tuple(results)), by_instant)
+    assert window_of_union.apply(apart) == window_of_union.apply(together) == []
+    assert "window of union" not in {by for step in steps(apart) for by in step.by}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import Filter, Join, NamedScalar, Node, Project, Qualify, SemiJoin, Union
+from relations.leaf_plans import relations
 from relations.plans import columns, windows
 from relations.positive_plans import internal
-from relations.test_random_plans import relations
 
 K = NamedScalar.column("k")
 CONDITIONS = st.sampled_from(["k = `r.k`", "k = `r.k` AND v >= `r.v`", "v < `r.v`"])

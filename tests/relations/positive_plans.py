@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
-from panewise.plan.nodes import Filter, Join, NamedScalar, Node, Project, Qualify, Union, Window
-from relations.plans import columns
+from panewise.plan.nodes import Filter, Join, NamedScalar, Node, Project, Qualify, Source, Union, Window
+from relations.plans import columns, timelines
+from relations.random_plans import Drawn
 
 Windows = Callable[[str], st.SearchStrategy[Window]]
 
 
+KINDS = ("filter", "project", "union", "join")
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
 @st.composite
-def positive(draw: st.DrawFn, windows: Windows, operators: int = 4, *, joins: bool = True) -> Node:
-    """At most so many operators above the windows of two streams; columns k and v."""
-    def build(budget: int) -> Node:
+def positive(draw: st.DrawFn, windows: Windows, operators: int = 4, *, joins: bool = True,
+             top: str | None = None) -> Node:
+    """At most so many operators above the windows of two streams, ``top`` the last; columns k and v."""
+    def build(budget: int, top: str | None = None) -> Node:
         if budget == 0:
             return columns(draw(windows(draw(st.sampled_from("st")))), "k", "v")
-        kind = draw(st.sampled_from(["filter", "project", "union", *(["join"] * 3 if joins else [])]))
+        kind = top or draw(st.sampled_from(["filter", "project", "union", *(["join"] * 3 if joins else [])]))
         if kind == "filter":
             return Filter(build(budget - 1), Scalar.parse("v <> 2"))
         if kind == "project":
@@ -33,7 +41,15 @@ def positive(draw: st.DrawFn, windows: Windows, operators: int = 4, *, joins: bo
         both = Scalar.parse("4 * `l.v` + `r.v`")
         return Project(pairs, (NamedScalar("k", Scalar.column("l.k")), NamedScalar("v", both)))
 
-    return build(draw(st.integers(1, operators)))
+    return build(draw(st.integers(1, operators)), top)
+
+
+@st.composite
+def positive_cases(draw: st.DrawFn, windows: Windows, **options: Any) -> Drawn:
+    """Such a plan, with rows for the streams it reads."""
+    plan = draw(positive(windows, **options))
+    streams = tuple(sorted({node.name for node in plan.walk() if isinstance(node, Source)}))
+    return Drawn(plan, draw(timelines(streams, least=3 * len(streams), rows=6 + 6 * len(streams))))
 
 
 def with_windows(plan: Node, change: Callable[[Window], Window]) -> Node:

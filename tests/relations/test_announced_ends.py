@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.api.query import plan_of
-from panewise.plan.nodes import AntiJoin, Node
+from panewise.plan.nodes import AntiJoin
 from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.physical import Physical
 from panewise.planner.structures import MAY_ANNOUNCE
-from panewise.progress.timeline import Timeline
 from panewise.queries.relations import RelationQuery
-from relations.plans import PLACES, source, timelines
+from relations.plans import PLACES, source
+from relations.random_plans import cases, every_operator
 from relations.running import assert_like_the_oracle
-from relations.test_random_plans import STREAMS, relations
 
 TEXT = """SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM s [RANGE 5] WHERE NOT EXISTS (
             SELECT * FROM t [RANGE 5] WHERE t.k = s.k)) AS alone GROUP BY k"""
@@ -29,10 +28,12 @@ def everywhere(query: RelationQuery, *known: object) -> Physical:
                               if isinstance(node, MAY_ANNOUNCE) and label(node).output.pattern is UpdatePattern.STR))
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=18, times=12), PLACES, PLACES)
-def test_whoever_is_told_of_every_end_gives_the_oracles_answer(plan: Node, items: Timeline, cuts: frozenset[int],
-                                                              saves: frozenset[int]) -> None:
+@every_operator
+@settings(max_examples=7, deadline=None)
+@given(st.data(), PLACES, PLACES)
+def test_whoever_is_told_of_every_end_gives_the_oracles_answer(operator: str, data: st.DataObject,
+                                                              cuts: frozenset[int], saves: frozenset[int]) -> None:
+    plan, items = data.draw(cases(operator, times=12))
     with mock.patch.object(RelationQuery, "_physical", everywhere):
         assert_like_the_oracle(plan, items, cuts, saves)
 

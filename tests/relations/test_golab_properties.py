@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -35,10 +35,10 @@ from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.relations import RelationQuery
 from panewise.windows.sliding import SlidingWindow
-from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, window, windows
-from relations.positive_plans import internal, positive
+from relations.plans import PLACES, TIME_WINDOWS, columns, source, window, windows
+from relations.positive_plans import every_kind, internal, positive_cases
+from relations.random_plans import POSITIVE, Drawn, cases
 from relations.running import assert_like_the_oracle, bag, run_relation
-from relations.test_random_plans import STREAMS, relations
 
 Rows = list[dict[str, Any]]
 
@@ -85,13 +85,20 @@ def strict(plan: Node) -> bool:
     return label(plan).output.downgrade().pattern is UpdatePattern.STR
 
 
-NOT_STRICT, DATED = (st.integers(0, 3).flatmap(partial(relations, kinds=TIME_WINDOWS, bare=bare)).filter(
-    lambda plan: not strict(plan)) for bare in (True, False))
+def not_strict(operator: str, **options: Any) -> st.SearchStrategy[Drawn]:
+    """Plans over windows in time whose results leave when they said."""
+    return cases(operator, depths=st.sampled_from([1, 2, 3, 3]), kinds=TIME_WINDOWS, operators=POSITIVE,
+                 only=lambda plan: not strict(plan), times=14, **options)
 
 
-@settings(max_examples=25, deadline=None)
-@given(NOT_STRICT, timelines(STREAMS, rows=18))
-def test_property_5_delta_star_keeps_at_most_twice_its_output_at_any_time(below: Node, timeline: Timeline) -> None:
+every_positive = pytest.mark.parametrize("operator", POSITIVE)
+
+
+@every_positive
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_property_5_delta_star_keeps_at_most_twice_its_output_at_any_time(operator: str, data: st.DataObject) -> None:
+    below, timeline = data.draw(not_strict(operator))
     plan = Distinct(below)
     query, oracle = RelationQuery(plan), Oracle(plan, timeline)
     found: Rows = []
@@ -107,11 +114,13 @@ def test_property_5_delta_star_keeps_at_most_twice_its_output_at_any_time(below:
     assert bag(found) == bag(oracle.results())
 
 
-@settings(max_examples=25, deadline=None)
-@given(positive(in_time), timelines(STREAMS, rows=16), PLACES, PLACES)
-def test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out(plan: Node, timeline: Timeline,
+@every_kind
+@settings(max_examples=7, deadline=None)
+@given(st.data(), PLACES, PLACES)
+def test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out(kind: str, data: st.DataObject,
                                                                               cuts: frozenset[int],
                                                                               saves: frozenset[int]) -> None:
+    plan, timeline = data.draw(positive_cases(in_time, top=kind))
     external, _ = run_relation(plan, timeline)
     kept, _ = run_relation(internal(plan), timeline, cuts, saves)
     assert [row for row in kept if row.get("expires_at") is not None] == []
@@ -119,13 +128,13 @@ def test_property_10_internal_windows_keep_all_that_external_ones_ever_put_out(p
     assert Counter(row["valid_from"] for row in kept) == Counter(row["valid_from"] for row in external)
 
 
-@settings(max_examples=25, deadline=None)
-@given(LENGTHS.flatmap(lambda length: st.tuples(
-    st.just(length), positive(lambda stream: st.just(window(source(stream), SlidingWindow.scoped(length)))))),
-    timelines(STREAMS, rows=16))
+@every_kind
+@settings(max_examples=7, deadline=None)
+@given(st.data(), LENGTHS)
 def test_property_11_an_output_window_shows_at_least_what_is_there_and_just_that_where_lives_are_equal(
-        drawn: tuple[int, Node], timeline: Timeline) -> None:
-    length, plan = drawn
+        kind: str, data: st.DataObject, length: int) -> None:
+    plan, timeline = data.draw(positive_cases(
+        lambda stream: st.just(window(source(stream), SlidingWindow.scoped(length))), top=kind))
     clause = WindowClause(SlidingWindow.scoped(length), "valid_from", OrdinalKind.INTEGER)
 
     def shown(plan: Node) -> Counter[tuple[str, int]]:
@@ -140,25 +149,31 @@ def test_property_11_an_output_window_shows_at_least_what_is_there_and_just_that
         assert defined == kept
 
 
-TABLE_ROWS = st.lists(st.tuples(st.integers(-2, 14), st.sampled_from("ab")), max_size=4)
+TABLE_ROWS = st.lists(st.tuples(st.integers(-2, 8), st.sampled_from("ab")), min_size=2, max_size=5)
 
 
-@settings(max_examples=25, deadline=None)
-@given(NOT_STRICT, timelines(STREAMS), TABLE_ROWS, st.sampled_from(SourceKind), PLACES, PLACES)
-def test_property_1_a_table_beside_any_plan_is_met_as_defined(below: Node, timeline: Timeline,
+@every_positive
+@settings(max_examples=6, deadline=None)
+@given(st.data(), TABLE_ROWS, st.sampled_from([SourceKind.NRR, SourceKind.RELATION]), PLACES, PLACES)
+def test_property_1_a_table_beside_any_plan_is_met_as_defined(operator: str, data: st.DataObject,
                                                               rows: list[tuple[int, str]], kind: SourceKind,
                                                               cuts: frozenset[int], saves: frozenset[int]) -> None:
-    assume(kind is not SourceKind.STREAM)
-    known = [Arrival("q", {"at": at, "k": key, "w": place}) for place, (at, key) in enumerate(sorted(rows))]
-    assert_like_the_oracle(beside(below, kind), [*known, *timeline], cuts, saves)
+    below, timeline = data.draw(not_strict(operator))
+    assert_like_the_oracle(beside(below, kind), [*table_of(rows), *timeline], cuts, saves)
 
 
-@settings(max_examples=40, deadline=None)
-@given(DATED, timelines(STREAMS), TABLE_ROWS, st.integers(0, 14), st.integers(0, 5))
-def test_property_12_an_update_of_an_nrr_never_changes_past_results(below: Node, timeline: Timeline,
+def table_of(rows: list[tuple[int, str]]) -> Timeline:
+    return [Arrival("q", {"at": at, "k": key, "w": place}) for place, (at, key) in enumerate(sorted(rows))]
+
+
+@every_positive
+@settings(max_examples=9, deadline=None)
+@given(st.data(), TABLE_ROWS, st.integers(0, 14), st.integers(0, 5))
+def test_property_12_an_update_of_an_nrr_never_changes_past_results(operator: str, data: st.DataObject,
                                                                     rows: list[tuple[int, str]], place: int,
                                                                     deleted: int) -> None:
     """The update comes at the instant of some row and has its key; the row must not see it."""
+    below, timeline = data.draw(not_strict(operator, bare=False))
     arrived: Rows = [dict(arrival.item) for arrival in timeline if arrival.is_row]  # type: ignore[call-overload]
     assume(arrived)
     at, key = (arrived[place % len(arrived)][name] for name in ("ts", "k"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,10 +17,11 @@ from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.labels import UpdatePattern, label
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows.sliding import SlidingWindow
-from relations.plans import columns, source, timelines, window
-from relations.positive_plans import positive, with_windows
+from relations.plans import columns, source, window
+from relations.positive_plans import KINDS, every_kind, positive_cases, with_windows
+from relations.random_plans import cases, every_operator
 from relations.running import run_relation
-from relations.test_random_plans import STREAMS, net, relations
+from relations.test_random_plans import net
 
 LATEST = 32
 LEAST = 5
@@ -58,17 +59,15 @@ def states(plan: Node, timeline: Timeline, slide: int) -> dict[int, Counter[str]
             for at in range(0, LATEST, slide)}
 
 
-@st.composite
-def refreshed(draw: st.DrawFn) -> Node:
-    """Any relation up to four operators deep over windows in time."""
-    return draw(st.integers(1, 4).flatmap(partial(relations, kinds=st.builds(SlidingWindow.scoped, LENGTHS),
-                                                  bare=False)))
+REFRESHED = st.builds(SlidingWindow.scoped, LENGTHS)
 
 
-@settings(max_examples=25, deadline=None)
-@given(refreshed(), SLIDES, timelines(STREAMS, rows=16))
+@every_operator
+@settings(max_examples=5, deadline=None)
+@given(st.data(), SLIDES)
 def test_property_7_restore_puts_out_what_continuous_evaluation_does_and_no_restore_what_a_refresh_sees(
-        plan: Node, slide: int, timeline: Timeline) -> None:
+        operator: str, data: st.DataObject, slide: int) -> None:
+    plan, timeline = data.draw(cases(operator, kinds=REFRESHED, bare=False, times=14))
     eager = came(plan, timeline, restore=False)
     at_refreshes: Bag = Counter()
     for (value, at), copies in eager.items():
@@ -82,10 +81,12 @@ def test_property_7_restore_puts_out_what_continuous_evaluation_does_and_no_rest
     assert plain <= restored
 
 
-@settings(max_examples=25, deadline=None)
-@given(positive(scoped), SLIDES, timelines(STREAMS, rows=16))
-def test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refresh(plan: Node, slide: int,
-                                                                                 timeline: Timeline) -> None:
+@every_kind
+@settings(max_examples=7, deadline=None)
+@given(st.data(), SLIDES)
+def test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refresh(kind: str, data: st.DataObject,
+                                                                                 slide: int) -> None:
+    plan, timeline = data.draw(positive_cases(scoped, top=kind))
     numbered = with_numbers(timeline)
     lives, _ = run_relation(plan, numbered)
     names = Counter(row["v"] for row in lives)
@@ -101,20 +102,15 @@ def test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refres
     assert came(periodic, numbered, restore=False) == +plain
 
 
-@st.composite
-def first_in_first_out(draw: st.DrawFn) -> tuple[Node, int]:
-    """A plan whose results leave in the order they came, with a SLIDE that is shorter than their lives."""
-    length = draw(st.integers(3, 9))
+@pytest.mark.parametrize("kind", KINDS[:3])
+@settings(max_examples=8, deadline=None)
+@given(st.data(), st.integers(3, 9), st.integers(1, 6))
+def test_property_7_where_results_leave_in_order_no_restore_loses_nothing(kind: str, data: st.DataObject, length: int,
+                                                                         shorter: int) -> None:
+    slide = max(length - shorter, 2)  # shorter than the lives of results
     spec = SlidingWindow.scoped(length)
-    plan = draw(positive(lambda stream: st.just(window(source(stream), spec)), joins=False))
-    return plan, draw(st.integers(2, length - 1))
-
-
-@settings(max_examples=25, deadline=None)
-@given(first_in_first_out(), timelines(STREAMS, rows=16))
-def test_property_7_where_results_leave_in_order_no_restore_loses_nothing(drawn: tuple[Node, int],
-                                                                         timeline: Timeline) -> None:
-    plan, slide = drawn
+    plan, timeline = data.draw(positive_cases(lambda stream: st.just(window(source(stream), spec)), joins=False,
+                                              top=kind))
     numbered = with_numbers(timeline)
     assert label(plan).output.pattern is UpdatePattern.WKS
     periodic = with_slide(plan, slide)

@@ -194,3 +194,13 @@ def test_aggregates_of_internal_windows(of: Window, calls: list[AggregateCall], 
                                         timeline: Timeline, cuts: frozenset[int], saves: frozenset[int]) -> None:
     internal = replace(of, clause=replace(of.clause, internal=True))
     assert_like_the_oracle(GroupAggregate(internal, keys, tuple(calls)), timeline, cuts, saves)
+
+
+def test_first_and_last_of_groups_go_by_the_newest_row_of_each_group_also_where_its_value_stays() -> None:
+    by_k = (NamedScalar.column("k"),)
+    tops = GroupAggregate(columns(window(source(), SlidingWindow.scoped(5)), "k", "v"), by_k, (call("v", "max", "v"),))
+    rows = [Arrival("s", {"ts": ts, "k": k, "v": v}) for ts, k, v in ((1, "a", 5), (2, "b", 3), (3, "a", 1))]
+    plan = GroupAggregate(tops, (), (call("oldest", "first", "v"), call("newest", "last", "v")))
+    assert_like_the_oracle(plan, rows)
+    told = [row for row in run_relation(plan, rows)[0] if row["change"] == 1]
+    assert [(row["valid_from"], row["oldest"], row["newest"]) for row in told][:3] == [(1, 5, 5), (2, 5, 3), (3, 3, 5)]

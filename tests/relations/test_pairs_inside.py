@@ -35,11 +35,11 @@ from panewise.queries import open_plan
 from panewise.sql import parse
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
+from relations.leaf_plans import relations
 from relations.pair_plans import LEAVES, STREAMS, pair_windows, pairs
 from relations.plans import COLUMNS, PLACES, TIME_WINDOWS, source, timelines
 from relations.running import assert_like_the_oracle
 from relations.test_group_aggregates import call
-from relations.test_random_plans import relations
 from relations.test_tables import TABLE_ROWS, table
 
 ITEMS = timelines(STREAMS, rows=18, times=10)

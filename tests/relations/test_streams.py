@@ -167,3 +167,16 @@ def test_values_of_internal_aggregates_and_windows_over_them(spec: WindowSpec, k
 def test_a_lifetime_ends_a_query(left: Window, right: Window, shape: int, amount: int, items: Timeline,
                                  cuts: frozenset[int], saves: frozenset[int]) -> None:
     assert_like_the_oracle(Lifetime(shaped(shape, left, right), amount), items, cuts, saves)
+
+
+def test_rows_of_one_instant_keep_their_ages_through_every_stream_below_a_window_by_rows() -> None:
+    """Groups change in the order of their newest rows, however often they become a stream before they are counted."""
+    groups = GroupAggregate(columns(Window(source("s"), WindowClause(SlidingWindow.scoped(5), "ts",
+                                                                     OrdinalKind.INTEGER)), "k", "v"),
+                            (NamedScalar.column("v"),), (call("k", "max", "k"),))
+    again = Window(RelationToStream(groups, Kind.ISTREAM),
+                   WindowClause(SlidingWindow.scoped(4), "valid_from", OrdinalKind.INTEGER))
+    newest = Window(RelationToStream(again, Kind.ISTREAM), WindowClause(CountWindow(1), "row-num", OrdinalKind.ROWS))
+    rows = [Arrival("s", {"ts": 3, "k": "a", "v": v}) for v in (2, 1, 2)]
+    assert [row["v"] for row in Oracle(newest, rows).results()] == [2]
+    assert_like_the_oracle(newest, rows)

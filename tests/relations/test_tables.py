@@ -32,7 +32,8 @@ from panewise.plan.nodes import (
 from panewise.progress.punctuation import END
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries.relations import RelationQuery
-from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
+from panewise.windows.sliding import SlidingWindow
+from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, window, windows
 from relations.running import assert_like_the_oracle, bag, run_relation
 from relations.test_group_aggregates import call
 
@@ -179,3 +180,18 @@ def test_only_what_is_there_can_be_deleted() -> None:
     query.push("t", [{"k": "X", "at": 0}, {"k": "Y", "at": 2, "change": -1}])
     with pytest.raises(SchemaError, match="is deleted at 2, but it is not there"):
         query.finish()
+
+
+def test_rows_beside_an_nrr_leave_also_where_ends_are_sent_as_negatives() -> None:
+    plan = TableJoin(Qualify(window(source(), SlidingWindow.scoped(3)), "s"), table(SourceKind.NRR, timed=True),
+                     Scalar.parse("`s.k` = `t.k`"))
+    rows = [Arrival("t", {"at": 0, "k": "a", "w": 1}), Arrival("s", {"ts": 2, "k": "a", "v": 0})]
+    kept = Distinct(columns(plan, "s.k", "t.w"))
+    found = [run_relation(kept, rows, style=style)[0] for style in ("upa", "direct", "negative")]
+    there = [Counter() for _ in found]
+    for bag_of, told in zip(there, found, strict=True):
+        for row in told:
+            bag_of[row["valid_from"]] += row.get("change", 1)
+            if row.get("expires_at") is not None:
+                bag_of[row["expires_at"]] -= 1
+    assert there == [{2: 1, 5: -1}] * 3

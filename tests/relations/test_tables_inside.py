@@ -18,9 +18,10 @@ from panewise.plan.nodes import Lifetime, Node, Qualify, RelationToStream, Table
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
+from relations.leaf_plans import relations
 from relations.plans import PLACES, columns, source, timelines, windows
 from relations.running import assert_like_the_oracle, bag, run_relation
-from relations.test_random_plans import net, relations
+from relations.test_random_plans import net
 from relations.test_tables import histories
 from spark.in_process_queries import Hosted
 

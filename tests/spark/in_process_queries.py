@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -147,7 +148,7 @@ class Hosted:
         if self.found is None:
             return self.labels
         key = self.found.column(item.name)
-        return self.labels if key is None else [hash(repr(row[key])) % len(self.labels)]
+        return self.labels if key is None else [crc32(repr(row[key]).encode()) % len(self.labels)]
 
     def _beside(self, item: HostedInput, row: dict[str, Any]) -> dict[str, Any]:
         ordinal = item.kind.parse(row[item.attribute]) if item.attribute is not None else 0

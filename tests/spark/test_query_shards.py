@@ -21,13 +21,14 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
 from relations.internal_plans import internals, mixtures
+from relations.leaf_plans import relations
 from relations.pair_plans import LEAVES, joins
 from relations.pair_plans import STREAMS as JOINED
 from relations.plans import PLACES, columns, source, timelines
+from relations.random_plans import FOUR, STREAMS, cases, every_operator
 from relations.running import bag
 from relations.test_aggregates_inside import CATALOG, QUERIES
 from relations.test_query_texts import disordered
-from relations.test_random_plans import STREAMS, relations
 from spark.in_process_queries import Hosted
 from spark.micro_batches import MicroBatches
 from sql.sql_cases import catalog, options
@@ -74,12 +75,13 @@ def test_a_plan_that_is_nothing_but_a_stream_has_no_late_rows() -> None:
     assert Hosted(plan, 2).run(timeline) == [{"k": "a", "v": 0}] == Oracle(plan, timeline).results()
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 4).flatmap(relations), timelines(STREAMS, rows=16, times=10), PLACES, st.integers(1, 3),
-       st.integers(0, 9))
-def test_random_plans_give_the_oracles_answer_in_any_number_of_shards(plan: Node, timeline: Timeline,
+@every_operator
+@settings(max_examples=8, deadline=None)
+@given(st.data(), PLACES, st.sampled_from([1, 2, 2, 3, 3]), st.integers(0, 9))
+def test_random_plans_give_the_oracles_answer_in_any_number_of_shards(operator: str, data: st.DataObject,
                                                                       cuts: frozenset[int], shards: int,
                                                                       seed: int) -> None:
+    plan, timeline = data.draw(cases(operator, streams=FOUR, apart=True, calendar=True))
     hosted = Hosted(plan, shards, seed=seed)
     oracle = Oracle(plan, timeline)
     assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.oracle.engine import Oracle
 from panewise.kernels.relations.many_join import ManyJoin
-from panewise.plan.nodes import Node
 from panewise.planner.optimizer import is_relational
 from panewise.planner.relation_statistics import InputStatistics, RelationStatistics
 from panewise.planner.watching import Watch
@@ -19,24 +18,26 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
-from relations.plans import PLACES, timelines
+from relations.plans import PLACES
+from relations.random_plans import FOUR, cases, every_operator
 from relations.running import bag
-from relations.test_random_plans import STREAMS, relations
 from spark.in_process_queries import Hosted
 
 CATALOG = Catalog({name: SourceSchema({"ts": pa.int64(), "k": pa.int64(), "v": pa.int64()}, time="ts")
                    for name in "abc"})
 RATES = st.sampled_from([0.01, 1.0, 100.0])
 KNOWN = st.builds(lambda rates: RelationStatistics({s: InputStatistics(r, {"k": 3.0, "v": 4.0})
-                                                    for s, r in zip(STREAMS, rates, strict=True)}),
-                  st.lists(RATES, min_size=len(STREAMS), max_size=len(STREAMS)))
+                                                    for s, r in zip(FOUR, rates, strict=True)}),
+                  st.lists(RATES, min_size=len(FOUR), max_size=len(FOUR)))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 4).flatmap(relations).filter(is_relational), KNOWN, timelines(STREAMS, rows=16, times=10), PLACES,
-       st.integers(1, 3), st.integers(0, 9))
-def test_whatever_statistics_choose_the_answer_is_the_oracles(plan: Node, known: RelationStatistics, timeline: Timeline,
-                                                              cuts: frozenset[int], shards: int, seed: int) -> None:
+@every_operator
+@settings(max_examples=5, deadline=None)
+@given(st.data(), KNOWN, PLACES, st.integers(1, 3), st.integers(0, 9))
+def test_whatever_statistics_choose_the_answer_is_the_oracles(operator: str, data: st.DataObject,
+                                                              known: RelationStatistics, cuts: frozenset[int],
+                                                              shards: int, seed: int) -> None:
+    plan, timeline = data.draw(cases(operator, streams=FOUR, apart=True, only=is_relational))
     hosted = Hosted(plan, shards, seed=seed, known=known)
     oracle = Oracle(plan, timeline)
     assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,20 @@ def catalog() -> Catalog:
 
 def load(name: str) -> Any:
     return yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
+
+
+def variants(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The query with each other value it lists under ``also``, named after it.
+
+    >>> also = {"params": {"w": [2]}, "text": {"ftp": ["ssh"]}}
+    >>> case = {"id": "q", "text": "x = ftp", "params": {"w": 1}, "also": also}
+    >>> [(other["id"], other["text"], other["params"]) for other in variants(case)]
+    [('q with 2', 'x = ftp', {'w': 2}), ('q with ssh', 'x = ssh', {'w': 1})]
+    """
+    for part, values in case.get("also", {}).items():
+        for name, value in ((name, value) for name, every in values.items() for value in every):
+            other = case[part].replace(name, value) if part == "text" else {**case[part], name: value}
+            yield {**case, part: other, "id": f"{case['id']} with {value}"}
 
 
 def options(case: dict[str, Any]) -> dict[str, Any]:

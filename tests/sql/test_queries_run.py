@@ -9,12 +9,11 @@ import pytest
 from panewise.engines.oracle.engine import Oracle
 from panewise.sql import parse
 from sql.rows import arrivals
-from sql.sql_cases import catalog, load, options
+from sql.sql_cases import catalog, load, options, variants
 
-CASES = [
-    c for c in [*load("queries.yaml"), *load("examples.yaml")]
-    if "parsed_only" not in c
-]
+LISTED = [c for c in [*load("queries.yaml"), *load("examples.yaml")] if "parsed_only" not in c]
+CASES = [*LISTED, *(other for c in LISTED for other in variants(c))]
+"""Every query, and those with parameters also with the other values they list."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])

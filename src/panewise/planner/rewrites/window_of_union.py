@@ -19,13 +19,22 @@ from panewise.planner.rewrites.window_conditions import is_logical, is_partition
 
 
 def apply(node: n.Node) -> list[n.Node]:
-    """A window of a union as a union of windows, or the reverse."""
+    """A window of a union as a union of windows, or the reverse.
+
+    Not by the instants of results, which are in no column and so have no name to follow.
+    """
+    if any(isinstance(window, n.Window) and not _by_column(window) for window in (node, *node.inputs)):
+        return []
     match node:
         case n.Window(input=n.Union() as union, clause=clause):
             return _apart(union, clause)
         case n.Union(parts=parts) if len(parts) > 1 and all(isinstance(part, n.Window) for part in parts):
             return _together(node)
     return []
+
+
+def _by_column(window: n.Window) -> bool:
+    return window.clause.attribute in {*ROW_NUM_NAMES, *window.columns}
 
 
 def _apart(union: n.Union, clause: n.WindowClause) -> list[n.Node]:

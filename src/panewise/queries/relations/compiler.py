@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from panewise.aggregates.registry import resolve
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import ROW_NUM_NAMES
@@ -101,6 +102,8 @@ class Compiler:
         if is_mixed(node):
             return kept.staying(self, node)
         match node:
+            case n.TableJoin() if self.style is Style.NEGATIVE and not is_retroactive(node):
+                return self._told_after_the_table(node)
             case n.RelationToStream(kind=n.RelationToStreamKind.RSTREAM):
                 return self.relation(node.input)
             case n.RelationToStream(kind=n.RelationToStreamKind.WSTREAM):
@@ -128,7 +131,7 @@ class Compiler:
             case n.BagDifference():
                 return self._difference(node, self.relation(node.left), self.relation(node.right))
             case n.GroupAggregate():
-                return self._aggregate(node, self.relation(node.input))
+                return self._aggregate(node, self._members(node))
             case n.TableJoin():
                 return self._table_join(node, self.relation(node.input))
             case n.Distinct():
@@ -155,7 +158,7 @@ class Compiler:
 
     def _window(self, node: n.Window) -> Stage:
         clause, by_time = node.clause, node.clause.spec.clock is Clock.TIME
-        with self.watching(Watch(ordered=not by_time)):
+        with self.watching(Watch(ordered=self.watch.ordered or not by_time)):
             below = self.stream(node.input, clause.attribute if by_time else TIME)
         return self.stage(node, self._windowed(clause, below), below)
 
@@ -210,6 +213,13 @@ class Compiler:
         operator = Difference(left.schema, right.schema, self.uids, queue_for(right.label, self.style))
         return self.stage(node, operator, left, right)
 
+    def _members(self, node: n.GroupAggregate) -> Stage:
+        """The rows of its groups; FIRST and LAST ask for their exact ages, also where they are groups themselves."""
+        if not any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates):
+            return self.relation(node.input)
+        with self.watching(replace(self.watch, every=True, ordered=True)):
+            return self.relation(node.input)
+
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
         queue = None if below.label.pattern is UpdatePattern.MON else queue_for(below.label, self.style)
         operator = GroupAggregate(grouped_by(node, below.schema), self.uids, queue, every=self.watch.every)
@@ -240,6 +250,15 @@ class Compiler:
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
                           strict=(self.has_ends(rows), True))
         return self.stage(node, join, rows, table)
+
+    def _told_after_the_table(self, node: n.TableJoin) -> Stage:
+        """Rows keep what they met, so their ends are known before the join, and sent as negatives behind it."""
+        self.style = Style.UPA
+        try:
+            joined = self._table_join(node, self.relation(node.input))
+        finally:
+            self.style = Style.NEGATIVE
+        return Stage(AnnouncedEnds(joined.schema), (joined,), self.seen(node), "announced ends")
 
     def _table(self, node: n.Node, fresh: list[str]) -> Stage:
         match node:
@@ -273,7 +292,7 @@ class Compiler:
         if (continuous := restored(node)) is not None:
             spec = common_slide(node.input)
             shown = RefreshClock()
-            with self.watching(Watch(every=every, clock=shown)):
+            with self.watching(Watch(every=every, ordered=every, clock=shown)):
                 below = self.relation(continuous)
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
             operator: RelationOperator
@@ -284,11 +303,11 @@ class Compiler:
             return self.stage(node, operator, below)
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if windows_move_in_steps(node.input) else None
-            with self.watching(Watch(clock=clock, ticking=clock is None, every=every)):
+            with self.watching(Watch(clock=clock, ticking=clock is None, every=every, ordered=every)):
                 below = self.relation(node.input)
             queue = queue_for(below.label, self.style)
             return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-        with self.watching(Watch(every=every)):
+        with self.watching(Watch(every=every, ordered=every)):
             below = self.relation(node.input)
         sign = 1 if node.kind is kinds.ISTREAM else -1
         operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,

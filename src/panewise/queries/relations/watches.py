@@ -18,6 +18,7 @@ class Watch:
     every: bool = False
     """Every change of a group, also to an equal value."""
     ordered: bool = False
-    """Rows of one instant are counted one by one, so their ages must be exact."""
+    """Rows of one instant are counted one by one above, so their ages must be exact, however many streams lie between.
+    """
     by_time: bool = False
     """Rows of a stream that is never late still wait for a table."""

@@ -1,0 +1,192 @@
+"""Random relations up to four operators deep, with the rows they read, made so that most of them have results.
+
+Every operator puts out the columns k (text) and v (number), so that any of them can stand over any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+from hypothesis import strategies as st
+
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
+from panewise.plan.nodes import (
+    AntiJoin,
+    BagDifference,
+    Distinct,
+    Filter,
+    GroupAggregate,
+    Join,
+    NamedScalar,
+    Node,
+    Project,
+    Qualify,
+    RelationToStream,
+    SemiJoin,
+    Source,
+    Union,
+    Window,
+    WindowClause,
+)
+from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.progress.timeline import Timeline
+from panewise.windows.base import Clock
+from panewise.windows.calendar import CalendarWindow
+from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, columns, source, timelines, windows
+from relations.random_days import CALENDAR_WINDOWS, days, in_days
+from relations.random_tables import beside_a_table, table_rows
+from relations.test_group_aggregates import call
+
+STREAMS = ("s", "t")
+FOUR = ("s", "t", "u", "w")
+EVERY_WINDOW = TIME_WINDOWS | COUNT_WINDOWS
+UNARY = ("filter", "project", "distinct", "group")
+BINARY = ("union", "join", "except", "exists", "not exists")
+OPERATORS = (*UNARY, *BINARY)
+POSITIVE = ("filter", "project", "distinct", "union", "join")
+"""Operators that take back nothing whose end was not known, over windows in time."""
+
+every_operator = pytest.mark.parametrize("operator", OPERATORS)
+"""A run for each operator on top. Hypothesis spends all but its first ten examples on variants of those it has, so
+many short runs see more plans than a long one."""
+
+K, V = NamedScalar.column("k"), NamedScalar.column("v")
+FILTERS = st.sampled_from(["v <> 2", "v > 0", "k = 'a' OR v < 2"]).map(Scalar.parse)
+ITEMS = st.sampled_from([
+    (K, NamedScalar("v", Scalar.parse("v % 3"))),
+    (K, NamedScalar("v", Scalar.parse("v + 1"))),
+    (NamedScalar("k", Scalar.parse("CASE WHEN v > 1 THEN k ELSE 'b' END")), V),  # another value to go by
+])
+FEW = Scalar.parse("v = 1")
+PAIRS = st.sampled_from(["`l.k` = `r.k`", "`l.v` = `r.v`", "`l.k` = `r.k` AND `l.v` <> `r.v`"]).map(Scalar.parse)
+MATCHES = st.sampled_from(["k = `r.k`", "v = `r.v`", "k = `r.k` AND v >= `r.v`"]).map(Scalar.parse)
+EXCEPTIONS = st.sampled_from(["k = `r.k` AND v = `r.v`", "k = `r.k` AND v < `r.v`", "v = `r.v`", "k = `r.k`"]).map(
+    Scalar.parse)
+VALUES = st.sampled_from([call("v", "sum", "v"), call("v", "count"), call("v", "max", "v")])
+DEPTHS = st.sampled_from([1, 2, 3, 4, 3, 4])
+STREAM_KINDS = st.sampled_from([Kind.ISTREAM, Kind.DSTREAM, Kind.RSTREAM])
+
+
+class Drawn(NamedTuple):
+    """A plan and what arrives."""
+
+    plan: Node
+    timeline: Timeline
+
+
+@st.composite
+def relations(draw: st.DrawFn, depth: int, *, top: str | None = None, kinds: Specs = EVERY_WINDOW, bare: bool = True,
+              operators: tuple[str, ...] = OPERATORS, streams: tuple[str, ...] = STREAMS, apart: bool = False,
+              tables: bool = False, again: bool = False) -> Node:
+    """A plan this deep over windows of these kinds, with the operator ``top`` last.
+
+    ``bare`` also reads streams without a window, ``tables`` joins some of what it reads with a table, ``again`` turns
+    relations into streams that have a window of their own; with ``apart`` every leaf has another stream.
+    """
+    fresh = iter(streams if apart else ())
+
+    def leaf() -> Node:
+        stream = next(fresh, None) or draw(st.sampled_from(streams))
+        if bare and draw(st.integers(0, 7)) == 0:
+            below: Node = source(stream)
+        else:
+            below = draw(windows(stream, kinds))
+        if tables and _leaves_in_time(below) and draw(st.booleans()):
+            return draw(beside_a_table(columns(below, "k", "v")))
+        return columns(below, "k", "v")
+
+    def build(depth: int, kind: str | None) -> Node:
+        if depth == 0:
+            return leaf()
+        kind = kind or draw(st.sampled_from((*operators, "stream", "stream") if again else operators))
+        one = build(depth - 1, None)
+        if kind in BINARY:
+            return draw(binary(kind, one, build(draw(st.integers(0, min(depth - 1, 1))), None)))
+        return draw(stream_again(one, kinds) if kind == "stream" else unary(kind, one))
+
+    return build(depth, top)
+
+
+@st.composite
+def unary(draw: st.DrawFn, kind: str, below: Node) -> Node:
+    """An operator over one relation."""
+    match kind:
+        case "filter":
+            return Filter(below, draw(FILTERS))
+        case "project":
+            return Project(below, draw(ITEMS))
+        case "distinct":
+            return Distinct(below, draw(st.sampled_from(["keep", "recent"])))
+        case _ if draw(st.booleans()):
+            return GroupAggregate(below, (K,), (draw(VALUES),))
+    return columns(GroupAggregate(below, (V,), (call("k", "max", "k"),)), "k", "v")
+
+
+@st.composite
+def binary(draw: st.DrawFn, kind: str, one: Node, other: Node) -> Node:
+    """An operator over two."""
+    match kind:
+        case "union":
+            return Union((one, other))
+        case "join":
+            pairs = Join(Qualify(one, "l"), Qualify(other, "r"), draw(PAIRS))
+            return Project(pairs, (NamedScalar("k", Scalar.column("l.k")), NamedScalar("v", Scalar.column("r.v"))))
+        case "except":
+            return BagDifference(one, draw(st.sampled_from([other, Filter(other, FEW)])))  # something is left
+        case "exists":
+            return SemiJoin(one, Qualify(other, "r"), draw(MATCHES))
+    return AntiJoin(one, Qualify(other, "r"), draw(EXCEPTIONS))
+
+
+@st.composite
+def stream_again(draw: st.DrawFn, below: Node, kinds: Specs) -> Node:
+    """A relation as a stream, with a window over it, by rows only where the rows of an instant have different ages."""
+    stream = RelationToStream(below, draw(STREAM_KINDS))
+    spec = draw(kinds if _ages_are_known(stream) else TIME_WINDOWS)
+    if spec.clock is Clock.TIME:
+        return Window(stream, WindowClause(spec, "valid_from", OrdinalKind.INTEGER))
+    partition = ("k",) if spec.per_partition else ()
+    return Window(stream, WindowClause(spec, "row-num", OrdinalKind.ROWS, partition))
+
+
+IN_ORDER = (Filter, Project, Window, Source, GroupAggregate, RelationToStream)
+
+
+def _ages_are_known(stream: Node) -> bool:
+    """Not where equal copies have different ages and lives, for then another copy may leave than the one that counts.
+
+    Joins, unions and tables have such copies; DISTINCT has one row for all of them, and only knows its value.
+    """
+    return all(isinstance(node, IN_ORDER) for node in stream.walk())
+
+
+@st.composite
+def cases(draw: st.DrawFn, top: str | None = None, *, depths: st.SearchStrategy[int] = DEPTHS, rows: int = 8,
+          times: int = 10, calendar: bool = False, kinds: Specs = EVERY_WINDOW,
+          only: Callable[[Node], bool] = lambda plan: True, **options: object) -> Drawn:
+    """A plan with rows for what it reads, up to ``rows`` for each stream and as many again, and rows of its tables.
+
+    With ``calendar`` windows may be weeks and months: then all times are dates.
+    """
+    if calendar:
+        kinds = kinds | CALENDAR_WINDOWS
+    plan = draw(relations(draw(depths), top=top, kinds=kinds, **options).filter(only))  # type: ignore[arg-type]
+    streams = tuple(sorted({node.name for node in plan.walk() if isinstance(node, Source)}))
+    arriving = timelines(streams, least=3 * len(streams), rows=rows * (1 + len(streams)), times=times)
+    items = [*draw(table_rows(plan)), *draw(arriving)]
+    if any(isinstance(spec, CalendarWindow) for spec in specs_of(plan)):
+        return Drawn(in_days(plan), days(items))
+    return Drawn(plan, items)
+
+
+def specs_of(plan: Node) -> Iterator[object]:
+    """The windows of a plan."""
+    return (node.clause.spec for node in plan.walk() if isinstance(node, Window))
+
+
+def _leaves_in_time(below: Node) -> bool:
+    """Whether a table may stand beside it: when rows leave must be known while the table is as it is."""
+    return not isinstance(below, Window) or below.clause.spec.clock is Clock.TIME
