@@ -26,20 +26,20 @@ from relations.test_group_aggregates import call
 
 @st.composite
 def relations(draw: st.DrawFn, depth: int, *, kinds: Specs = EVERY_WINDOW, bare: bool = True,
-              leaves: st.SearchStrategy[Node] | None = None) -> Node:
+              leaves: st.SearchStrategy[Node] | None = None, only: bool = False) -> Node:
     """A plan with the columns k and v over windows of these kinds, and if wanted over streams without a window.
 
-    Every other leaf is one of ``leaves``, where there are any.
+    Every other leaf is one of ``leaves``, where there are any; with ``only`` every one.
     """
     if depth == 0:
-        if leaves is not None and draw(st.booleans()):
+        if leaves is not None and (only or draw(st.booleans())):
             return draw(leaves)
         stream = draw(st.sampled_from(STREAMS))
         if bare and draw(st.integers(0, 5)) == 0:
             return columns(source(stream), "k", "v")
         return columns(draw(windows(stream, kinds)), "k", "v")
-    below = relations(depth - 1, kinds=kinds, bare=bare, leaves=leaves)
-    other = relations(draw(st.integers(0, depth - 1)), kinds=kinds, bare=bare, leaves=leaves)
+    below = relations(depth - 1, kinds=kinds, bare=bare, leaves=leaves, only=only)
+    other = relations(draw(st.integers(0, depth - 1)), kinds=kinds, bare=bare, leaves=leaves, only=only)
     one = draw(below)
     match draw(st.integers(0, 8)):
         case 0:

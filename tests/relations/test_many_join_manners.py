@@ -176,9 +176,9 @@ def test_rows_leave_by_the_end_of_their_life() -> None:
 
 
 def test_rows_that_will_be_gone_at_the_next_refresh_are_let_go_before_it() -> None:
-    rows = {"a": [3], "b": [3]}
-    early = pushed("at once: eager expiry", "RANGE 4 SLIDE 4", rows, 5)
-    restoring = query("Istream-restore(a.ts, b.ts AS other)", "RANGE 4 SLIDE 4", 2, "at once: eager expiry")
+    rows = {"a": [2], "b": [2]}
+    early = pushed("at once: eager expiry", "RANGE 5 SLIDE 4", rows, 5)
+    restoring = query("Istream-restore(a.ts, b.ts AS other)", "RANGE 5 SLIDE 4", 2, "at once: eager expiry")
     for name, times in rows.items():
         restoring.push(name, [{"ts": ts, "k": "x"} for ts in times])
     for name in rows:

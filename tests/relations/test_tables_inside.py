@@ -39,7 +39,7 @@ def plans(draw: st.DrawFn, timed: bool) -> Node:
     """Any operators over a window and two tables."""
     leaves = st.one_of(windows("s").map(lambda w: columns(w, "k", "v")),
                        *(st.just(table(name, timed=timed)) for name in TABLES))
-    return draw(relations(draw(st.integers(1, 3)), leaves=leaves))
+    return draw(relations(draw(st.integers(1, 3)), leaves=leaves, only=True))
 
 
 @st.composite

@@ -165,14 +165,14 @@ def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | Non
 
 
 def unused_statistics(plan: n.Node, stats: object) -> str | None:
-    """Why statistics decide nothing about a plan that is the pairs of joined streams; None where they may.
+    """Why statistics decide nothing about a plan over the pairs of joined streams; None where they may.
 
     >>> from panewise.core.schema import SourceSchema
     >>> a, b = (n.Source(name, SourceSchema(open=True)) for name in "ab")
     >>> unused_statistics(n.BandJoin(a, b, "ts", "ts", 3, 2), {"a.rows_per_second": 5})
     'a join of streams by their times runs as it is written, and nothing above it is chosen by statistics of its inputs'
     """
-    if stats is None or not is_pairs(plan):
+    if stats is None or not has_stream_join(plan) or any(isinstance(node, n.Window) for node in plan.walk()):
         return None
     above = [node for node in plan.walk() if isinstance(node, n.WindowAggregate)]
     if above and not (isinstance(stats, Mapping) and speaks_of_inputs(stats)):

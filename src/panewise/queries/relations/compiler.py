@@ -227,7 +227,8 @@ class Compiler:
 
     def lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         """What happens before the end."""
-        sources = [s.operator for s in below.walk() if type(s.operator) is SourceRows]  # no tables: rows of streams
+        sources = [s.operator for s in below.walk() if isinstance(s.operator, SourceRows)
+                   and not isinstance(s.operator, TableRows)]  # counted from the first row of a stream
         return self.stage(node, StopAfter(below.schema, node.amount, sources), below)
 
     def _relayed(self, node: n.Relayed) -> Stage:
