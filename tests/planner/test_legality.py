@@ -37,6 +37,12 @@ REFUSED = {
     "retroactive join below a table": (
         n.TableJoin(n.TableJoin(window(MINUTE), table(kind=SourceKind.RELATION)), table("U")), "may be taken back"),
     "count window below a table": (n.TableJoin(window(CountWindow(5)), table()), "window by rows"),
+    "rows of a stream of replaced values": (
+        n.Window(n.RelationToStream(n.Distinct(window(MINUTE), "recent"), Kind.RSTREAM), window(CountWindow(5)).clause),
+        "which value is the newest"),
+    "rows of what leaves a union": (
+        n.Window(n.RelationToStream(n.Union((window(MINUTE), window(MINUTE, "R"))), Kind.DSTREAM),
+                 window(CountWindow(5)).clause), "which row left last"),
     "internal under distinct": (n.Distinct(INTERNAL), "INTERNAL window under DISTINCT"),
     "internal under except": (n.BagDifference(INTERNAL, window(MINUTE, "R")), "INTERNAL window under EXCEPT ALL"),
     "internal on the right of except": (n.BagDifference(window(MINUTE, "R"), INTERNAL), "under EXCEPT ALL"),

@@ -17,6 +17,7 @@ from panewise.planner.patterns import format_amount
 from panewise.planner.recurring import recurs
 from panewise.planner.refreshing import externalised
 from panewise.planner.stream_joins import missing_in
+from panewise.windows.base import Clock
 
 STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
 """Nodes below which another relation begins: what is inside no longer concerns the operators above."""
@@ -63,7 +64,9 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
                 messages = _needs_rows(node)
             case n.WindowAggregate():
                 messages = chain(_needs_stream(node, labels), _missing_time(node))
-            case n.Window() | n.BandJoin() | n.TumblingJoin():
+            case n.Window():
+                messages = chain(_needs_stream(node, labels), _counts_ages(node))
+            case n.BandJoin() | n.TumblingJoin():
                 messages = _needs_stream(node, labels)
             case _:
                 pass
@@ -139,6 +142,21 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
             yield (f"{ordered[0]} over DISTINCT of rows that leave early, by arrivals, or for the next of their value: "
                    "which copy of a value counts as its row is not kept, and so there is no first and last; use min or "
                    "max, or DISTINCT KEEP over windows of time")
+
+
+def _counts_ages(node: n.Window) -> Iterator[str]:
+    """Windows by rows over streams of which rows of one instant have no order that every engine knows."""
+    if node.clause.spec.clock is Clock.TIME:
+        return
+    for below in node.input.walk():
+        if isinstance(below, n.Distinct) and label(below).output.downgrade().pattern is UpdatePattern.STR:
+            yield ("a window by rows over a stream of DISTINCT of rows that leave early, by arrivals, or for the next "
+                   "of their value: which copy of a value counts as its row is not kept, and so neither is which value "
+                   "is the newest; use a window of time, or DISTINCT KEEP over windows of time")
+        if isinstance(below, n.RelationToStream) and below.kind is Kind.DSTREAM and \
+                any(isinstance(part, n.Union) for part in _relation_below(below)):
+            yield ("a window by rows over what leaves a UNION: of equal rows of its parts the oldest counts as the one "
+                   "that left, which is not kept, and so neither is which row left last; use a window of time")
 
 
 def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
