@@ -148,13 +148,14 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
     """Windows by rows over streams of which rows of one instant have no order that every engine knows."""
     if node.clause.spec.clock is Clock.TIME:
         return
-    for below in node.input.walk():
-        if isinstance(below, n.Distinct) and label(below).output.downgrade().pattern is UpdatePattern.STR:
-            yield ("a window by rows over a stream of DISTINCT of rows that leave early, by arrivals, or for the next "
+    for below in (b for b in node.input.walk() if isinstance(b, n.RelationToStream)):
+        inside = [*_relation_below(below)]
+        if below.kind is Kind.RSTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
+                                              for part in inside if isinstance(part, n.Distinct)):
+            yield ("a window by rows over Rstream of DISTINCT of rows that leave early, by arrivals, or for the next "
                    "of their value: which copy of a value counts as its row is not kept, and so neither is which value "
-                   "is the newest; use a window of time, or DISTINCT KEEP over windows of time")
-        if isinstance(below, n.RelationToStream) and below.kind is Kind.DSTREAM and \
-                any(isinstance(part, n.Union) for part in _relation_below(below)):
+                   "is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
+        if below.kind is Kind.DSTREAM and any(isinstance(part, n.Union) for part in inside):
             yield ("a window by rows over what leaves a UNION: of equal rows of its parts the oldest counts as the one "
                    "that left, which is not kept, and so neither is which row left last; use a window of time")
 
