@@ -191,7 +191,8 @@ def _kept(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
     before: list[Tup] = []
     kept: dict[Hashable, Tup] = {}
     for instant in [t for t in d.instants(node.input) if t < tau] + [tau]:
-        rows = sorted(d.relation(node.input, instant, external=external), key=lambda t: t.age)
+        rows = sorted(d.relation(node.input, instant, external=external), key=_staying, reverse=True)
+        rows.sort(key=lambda t: t.age)  # of rows that are as old as each other the one that stays longest comes first
         present = {t.key for t in rows}
         kept = {v: t for v, t in kept.items() if t.key in present}
         # Expiry comes before arrival in a tick: a lost representative is replaced by one that was there, the one

@@ -95,6 +95,17 @@ class Lives:
         """In the order of birth, ties by age."""
         return self.ordered(self.born)
 
+    def longest_first(self) -> Lives:
+        """In the order of birth, ties by age; of rows that are as old as each other those first that stay longest.
+
+        Rows are as old as each other when they come from the same rows: by two parts of a union.
+        """
+        lives = self.by_birth()
+        tied = lives.born[1:] == lives.born[:-1]
+        if not tied.any() or not (tied & (lives.age[:, 1:] == lives.age[:, :-1]).all(axis=0)).any():
+            return lives
+        return lives.take(np.lexsort((-lives.expires, *lives.age[::-1], lives.born)))
+
 
 @dataclass(frozen=True)
 class Ends:

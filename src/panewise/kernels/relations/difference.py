@@ -15,15 +15,14 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.difference_numba import BEFORE, HIDDEN, youngest
-from panewise.kernels.relations.distinct import CODE
 from panewise.kernels.relations.existence_numba import count_chained, list_chained
 from panewise.kernels.relations.live_codes import LiveCodes, renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.pairing import Side
 from panewise.kernels.relations.stateless import UnionRows
-from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Growing
-from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
+from panewise.kernels.relations.stores.codes import LeavingCodes
+from panewise.kernels.relations.stores.queues import Calendar
 from panewise.kernels.relations.sweep import cells_of, signs, starts_of
 from panewise.progress.watermarks import NO_BOUND
 
@@ -31,14 +30,14 @@ from panewise.progress.watermarks import NO_BOUND
 class Difference(RelationOperator):
     """Left rows that no right copy cancels."""
 
-    def __init__(self, left: pa.Schema, right: pa.Schema, uids: Uids, queue: ExpiryQueue) -> None:
+    def __init__(self, left: pa.Schema, right: pa.Schema, uids: Uids, copies: LeavingCodes) -> None:
         self.schema, self._uids = left, uids
         self._common = UnionRows([left, right]).schema  # values are compared by position
         self._codes = LiveCodes(self._common)
         self._left = Side(left, in_order=False)
         self._shown = Growing()
         self._left_ends = Calendar()  # the own ends of left rows change what others show
-        self._right = AliveRows(CODE, queue)
+        self._right = copies
         self._counts = Growing()
         self._reached = NO_BOUND
 
@@ -69,14 +68,12 @@ class Difference(RelationOperator):
     def _right_events(self, right: Delta, upto: int) -> tuple[Ordinals, Ordinals, Ordinals]:
         lives = right.lives
         codes = self._valued(lives.table)
-        left = self._right.leave(right, upto)
-        gone = self._right.arena.payload.take(left.slots).column(0).to_numpy()
+        gone, gone_at = self._right.leave(right, upto)
         brief = lives.expires < upto
-        self._right.enter(lives.with_table(pa.table([pa.array(codes)], schema=CODE)).filter(~brief), upto)
-        self._right.forget()
+        self._right.enter(codes, lives, upto)
         sign = signs(len(codes), int(np.count_nonzero(brief)) + len(gone))
         return (np.concatenate([codes, codes[brief], gone]),
-                np.concatenate([lives.born, lives.expires[brief], left.at]), sign)
+                np.concatenate([lives.born, lives.expires[brief], gone_at]), sign)
 
     def _surplus(self, touched: Ordinals, events: tuple[Ordinals, Ordinals, Ordinals], first: int,
                  said: Ordinals | None, upto: int) -> tuple[Lives, Ends]:
@@ -149,8 +146,9 @@ class Difference(RelationOperator):
         alive = np.flatnonzero(self._left.arena.expires >= self._reached)
         tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
-        tables |= self._right.saved("right_")
+        tables |= self._right.saved()
         tables["values"] = self._codes.values(np.arange(len(self._codes)))
+        tables["counts"] = pa.table({"count": self._counts.values[: len(self._codes)]})
         return {"reached": self._reached}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
@@ -162,10 +160,9 @@ class Difference(RelationOperator):
         self._shown = Growing(shown)
         self._left.relink(numbers[codes], max(len(self._codes), 1))
         self._left_ends.rebuild(self._left.arena.expires, self._reached)
-        self._right.load(tables, header["reached"], "right_")
-        self._right.recode(numbers)
-        self._counts = Growing(np.zeros(max(len(self._codes), 1), np.int64))
-        np.add.at(self._counts.values, numbers[tables["right_rows"].column(0).to_numpy()], 1)
+        self._right.load(tables, header["reached"], numbers)
+        self._counts = renumbered(tables["counts"].column(0).to_numpy(), numbers)
+        self._counts.extend_to(1, 0)
 
     def counters(self) -> dict[str, int]:
         """Left rows, and right copies."""

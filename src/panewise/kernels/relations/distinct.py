@@ -22,11 +22,10 @@ from panewise.kernels.relations.live_codes import SPARE, LiveCodes, renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Growing, GrowingAges
+from panewise.kernels.relations.stores.codes import CODE
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
-from panewise.kernels.relations.sweep import cells_of, signs, summed, turns_of
+from panewise.kernels.relations.sweep import cells_of, turns_of
 from panewise.progress.watermarks import NO_BOUND
-
-CODE = pa.schema([pa.field("code", pa.int64())])
 
 
 class DistinctByEnd(RelationOperator):
@@ -47,7 +46,7 @@ class DistinctByEnd(RelationOperator):
         """Values with new rows, and values whose representative leaves."""
         (delta,) = inputs
         assert not len(delta.ends), "delta* needs rows whose ends are known"
-        lives = delta.lives.by_birth()
+        lives = delta.lives.longest_first()
         codes = self._codes.codes(lives.table, len(lives))
         self._current.extend_to(len(self._codes), NOBODY)
         self._spare.extend_to(len(self._codes), NOBODY)
@@ -130,15 +129,9 @@ class DistinctByCount(RelationOperator):
         self._shown.extend_to(len(self._codes), -1)
         left = self._rows.leave(delta, upto)
         gone = self._rows.arena.payload.take(left.slots).column(0).to_numpy()
-        brief = lives.expires < upto
-        cells = cells_of(np.concatenate([codes, codes[brief], gone]),
-                         np.concatenate([lives.born, lives.expires[brief], left.at]))
-        change = summed(cells, signs(len(codes), int(np.count_nonzero(brief)) + len(gone)))
-        after = cells.running(change, self._counts.values)
-        turns = turns_of(cells, after, self._counts.values)
-        self._counts.values[cells.code] = after  # of equal codes the last assignment stays
+        turns = turns_of(codes, lives, (gone, left.at), upto, self._counts.values)
         coded = lives.with_table(pa.table([pa.array(codes)], schema=CODE))
-        self._rows.enter(coded.filter(~brief), upto)
+        self._rows.enter(coded.filter(lives.expires >= upto), upto)
         first = self._first(lives, codes, turns.code[turns.on], turns.at[turns.on])
         out = Lives(first.table, self._uids.draw(len(first)), turns.at[turns.on], turns.ends()[turns.on], first.age)
         off = ~turns.on & np.r_[True, turns.code[1:] != turns.code[:-1]]  # what was on before the step

@@ -15,18 +15,17 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
-from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, integers, ticks_of
-from panewise.kernels.relations.distinct import CODE
+from panewise.kernels.relations.delta import Delta, Ends, Lives, Mask, Uids, integers, ticks_of
 from panewise.kernels.relations.existence_numba import BEFORE, count_chained, list_chained, shown_parts
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.key_codes import JoinKeys
 from panewise.kernels.relations.live_codes import renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.pairing import Match, Side
-from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Growing
-from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
-from panewise.kernels.relations.sweep import Turns, cells_of, signs, starts_of, summed, turns_of
+from panewise.kernels.relations.stores.codes import CodesByNumber, LeavingCodes
+from panewise.kernels.relations.stores.queues import Calendar
+from panewise.kernels.relations.sweep import Turns, starts_of, turns_of
 from panewise.progress.watermarks import NO_BOUND
 
 LEFT = "left row"
@@ -36,30 +35,29 @@ ROW_KEY = pa.schema([pa.field("row", pa.int64())])
 class Existence(RelationOperator):
     """Left rows while their key is on (``wanted``), or while it is off."""
 
-    def __init__(self, left: pa.Schema, match: Match, uids: Uids, queue: ExpiryQueue, *, wanted: bool) -> None:
+    def __init__(self, left: pa.Schema, match: Match, uids: Uids, right: LeavingCodes, *, wanted: bool) -> None:
         self.schema, self._uids, self._wanted = left, uids, wanted
         self._match = match
         self._keys = JoinKeys(match.keys)
         self._left = Side(left, in_order=False)
         self._shown = Growing()  # by slot the number of the row that shows it, or -1
-        self._right = AliveRows(CODE, queue)
+        self._right = right
         self._counts = Growing()
         self._reached = NO_BOUND
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Keys that turn, then left rows of those keys, new ones, and those that left too early."""
         left, right = inputs
-        turns, on_before = self._turn(right, upto)
+        turns = self._turn(right, upto)
         before = self._left.arena.expires.copy() if len(left.ends) else None
         ended = self._left.end(left.ends)
-        turned = np.unique(turns.code)
+        turned = turns.codes()
         first = self._left.add(left.lives, self._codes(self._match.left, left.lives.table), len(self._keys))
         self._shown.extend_to(len(self._left.arena), -1)
         self._counts.extend_to(len(self._keys), 0)
-        on_before = np.r_[on_before, np.zeros(self._counts.count - len(on_before), np.bool_)]
         old = np.union1d(self._chained(turned, first), ended)
         slots = np.concatenate([old, np.arange(first, len(self._left.arena))])
-        out, ends = self._show(slots, slots < first, turns, turned, on_before, before, upto)
+        out, ends = self._show(slots, slots < first, turns, turned, before, upto)
         self._reached = upto
         self._forget()
         return Delta(out, ends, ticks_of(left.ticks, right.ticks))
@@ -67,27 +65,18 @@ class Existence(RelationOperator):
     def _codes(self, scalars: Sequence[Scalar], table: pa.Table) -> Ordinals:
         return self._keys.codes(scalars, table)
 
-    def _turn(self, right: Delta, upto: int) -> tuple[Turns, np.ndarray[Any, np.dtype[np.bool_]]]:
-        """Where keys turn on and off in the step, and which were on before it."""
+    def _turn(self, right: Delta, upto: int) -> Turns:
+        """Where keys turn on and off in the step."""
         lives = right.lives
         codes = self._codes(self._match.right, lives.table)
         known = codes >= 0
         if not known.all():  # a null equals nothing
             lives, codes = lives.filter(known), codes[known]
         self._counts.extend_to(len(self._keys), 0)
-        left = self._right.leave(right, upto)
-        gone = self._right.arena.payload.take(left.slots).column(0).to_numpy()
-        brief = lives.expires < upto
-        cells = cells_of(np.concatenate([codes, codes[brief], gone]),
-                         np.concatenate([lives.born, lives.expires[brief], left.at]))
-        change = summed(cells, signs(len(codes), int(np.count_nonzero(brief)) + len(gone)))
-        after = cells.running(change, self._counts.values)
-        turns = turns_of(cells, after, self._counts.values)
-        on_before = self._counts.values > 0
-        self._counts.values[cells.code] = after
-        self._right.enter(lives.with_table(pa.table([pa.array(codes)], schema=CODE)).filter(~brief), upto)
-        self._right.forget()
-        return turns, on_before
+        gone = self._right.leave(right, upto)
+        turns = turns_of(codes, lives, gone, upto, self._counts.values)
+        self._right.enter(codes, lives, upto)
+        return turns
 
     def _chained(self, turned: Ordinals, below: int) -> Ordinals:
         """Old left rows of keys that turn."""
@@ -97,12 +86,12 @@ class Existence(RelationOperator):
         list_chained(*arguments, slots)
         return slots
 
-    def _show(self, slots: Ordinals, old: Any, turns: Turns, turned: Ordinals, on_before: Any,
-              before: Ordinals | None, upto: int) -> tuple[Lives, Ends]:
+    def _show(self, slots: Ordinals, old: Mask, turns: Turns, turned: Ordinals, before: Ordinals | None,
+              upto: int) -> tuple[Lives, Ends]:
         arena = self._left.arena
         starts = starts_of(turns.code, turned)
         arguments = (self._left.codes.values[slots], arena.born[slots], arena.expires[slots], old, turned, starts,
-                     turns.at, on_before, self._wanted)
+                     turns.at, turns.on, self._counts.values, self._wanted)
         none = integers()
         count = shown_parts(*arguments, none, none, none, False)
         rows, since, until = integers(count), integers(count), integers(count)
@@ -146,8 +135,8 @@ class Existence(RelationOperator):
         alive = np.flatnonzero(self._left.arena.expires > self._reached)
         tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
-        tables |= self._right.saved("right_")
-        tables["keys"] = self._keys.table()
+        tables |= self._right.saved()
+        tables["keys"], tables["counts"] = self._keys.table(), pa.table({"count": self._counts.values})
         return {"reached": self._reached, "keys": len(self._keys)}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
@@ -158,10 +147,8 @@ class Existence(RelationOperator):
         shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
         self._shown = Growing(shown)
         self._left.relink(np.r_[numbers, -1][codes], len(self._keys))  # -1 is the last
-        self._right.load(tables, header["reached"], "right_")
-        self._right.recode(numbers)
-        self._counts = Growing(np.zeros(len(self._keys), np.int64))
-        np.add.at(self._counts.values, numbers[tables["right_rows"].column(0).to_numpy()], 1)
+        self._right.load(tables, header["reached"], numbers)
+        self._counts = renumbered(tables["counts"].column(0).to_numpy(), numbers)
 
     def counters(self) -> dict[str, int]:
         """Left rows, and right rows by key."""
@@ -177,7 +164,7 @@ class ExistenceOfPairs(RelationOperator):
         numbered = left.append(pa.field(LEFT, pa.int64()))
         self._pairs = WindowJoin(numbered, right, match, uids, strict=(True, True), narrow=True)
         own = Match([Scalar.column(LEFT)], [Scalar.column(LEFT)], ROW_KEY)
-        self._rows = Existence(numbered, own, uids, Calendar(), wanted=wanted)
+        self._rows = Existence(numbered, own, uids, CodesByNumber(Calendar()), wanted=wanted)
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Pairs first."""

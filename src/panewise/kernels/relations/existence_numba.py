@@ -17,20 +17,21 @@ BEFORE = np.iinfo(np.int64).min
 
 @compiled
 def shown_parts(codes: Ints, born: Ints, expires: Ints, old: Mask, turned: Ints, starts: Ints, turn_at: Ints,
-                on_before: Mask, wanted: bool, rows: Ints, since: Ints, until: Ints, listing: bool) -> int:
+                turn_on: Mask, counts: Ints, wanted: bool, rows: Ints, since: Ints, until: Ints, listing: bool) -> int:
     """The parts of rows' lives in which their key is as wanted; counted only, unless ``listing``.
 
-    The turns of the key ``turned[i]`` are ``starts[i]`` to ``starts[i + 1]``; before the first it is ``on_before`` by
-    code. A part that began before the step starts at ``BEFORE``. A code below zero is never on.
+    The turns of the key ``turned[i]`` are ``starts[i]`` to ``starts[i + 1]``; a key that does not turn is on if its
+    count is positive. A part that began before the step starts at ``BEFORE``. A code below zero is never on.
     """
     found = 0
     for row in range(len(codes)):
         code = codes[row]
-        on = code >= 0 and on_before[code]
+        on = code >= 0 and counts[code] > 0
         first = np.searchsorted(turned, code)
         turn, last = 0, 0
         if code >= 0 and first < len(turned) and turned[first] == code:
             turn, last = starts[first], starts[first + 1]
+            on = not turn_on[turn]
         begin = BEFORE if old[row] else born[row]
         while True:
             finish = turn_at[turn] if turn < last else FOREVER

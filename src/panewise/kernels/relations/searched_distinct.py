@@ -33,7 +33,7 @@ class DistinctBySearch(RelationOperator):
         """Values with new rows, and values whose representative leaves."""
         (delta,) = inputs
         assert not len(delta.ends), "a search needs rows whose ends are known"
-        lives = delta.lives.by_birth()
+        lives = delta.lives.longest_first()
         codes = self._codes.codes(lives.table, len(lives))
         self._code.append(codes)
         self._current.extend_to(len(self._codes), NOBODY)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, integers
+from panewise.kernels.relations.delta import FOREVER, Lives, integers
+from panewise.kernels.relations.sweep_numba import count_on
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,22 @@ class Turns:
         following[:-1][same] = self.at[1:][same]
         return following
 
+    def codes(self) -> Ordinals:
+        """Every code that turns, once, ascending."""
+        return self.code[np.r_[True, self.code[1:] != self.code[:-1]]] if len(self.code) else self.code
 
-def turns_of(cells: Cells, after: Ordinals, base: Ordinals) -> Turns:
-    """Where counters become positive, or stop being so."""
-    before = integers(len(cells))
-    before[1:] = after[:-1]
-    starts = cells.starts
-    before[starts] = base[cells.code[starts]]
-    turned = (before > 0) != (after > 0)
-    return Turns(cells.code[turned], cells.at[turned], after[turned] > 0)
+
+def turns_of(codes: Ordinals, lives: Lives, gone: tuple[Ordinals, Ordinals], upto: int, counts: Ordinals) -> Turns:
+    """Where numbers of rows by code become positive, or stop being so; the numbers move on.
+
+    Rows come with these codes, some of them for less than the step; of rows that are gone, codes and instants.
+    """
+    brief = lives.expires < upto
+    code = np.concatenate([codes, codes[brief], gone[0]])
+    at = np.concatenate([lives.born, lives.expires[brief], gone[1]])
+    order = np.argsort(at, kind="stable")  # mostly a few runs that are in order already
+    sign = signs(len(codes), len(code) - len(codes))
+    turned, turned_at, on = integers(len(code)), integers(len(code)), np.empty(len(code), np.bool_)
+    found = count_on(code[order], at[order], sign[order], counts, np.zeros(len(counts), np.int64), turned, turned_at, on)
+    order = np.argsort(turned[:found], kind="stable")
+    return Turns(turned[order], turned_at[order], on[order])

@@ -28,7 +28,7 @@ class Steps:
         if self._going > self.rows:
             due = np.concatenate([leaf.waiting.due_below(bound) for leaf in leaves])
             if (due[1:] < due[:-1]).any():
-                due.sort()
+                due.sort(kind="stable")  # runs that are in order: they are only merged
             done, place = 0, self.rows
             while place < len(due):
                 if reached < due[place] < bound:

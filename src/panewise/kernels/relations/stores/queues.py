@@ -7,6 +7,7 @@ whoever asks knows which slots are still taken.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,8 +36,16 @@ class ExpiryQueue(ABC):
         """Some rows, at an instant."""
 
     @abstractmethod
+    def passed(self, upto: int) -> Entries:
+        """The rows that end below the bound; they are forgotten."""
+
+    @abstractmethod
+    def entries(self) -> Entries:
+        """All rows that are held, those that leave together in the order they came."""
+
     def due(self, upto: int) -> Ordinals:
         """The slots of rows that end below the bound; they are forgotten."""
+        return self.passed(upto)[0]
 
     def rebuild(self, expires: Ordinals, now: int) -> None:
         """Start again with the rows in slots 0, 1, 2, …"""
@@ -57,16 +66,20 @@ class Fifo(ExpiryQueue):
         self._slots.append(slots)
         self._expires.append(expires)
 
-    def due(self, upto: int) -> Ordinals:
+    def passed(self, upto: int) -> Entries:
         """From the head on."""
         expires = self._expires.values
         tail = self._head + int(np.searchsorted(expires[self._head :], min(upto, FOREVER)))
-        found = self._slots.values[self._head : tail].copy()
+        found = self._slots.values[self._head : tail].copy(), expires[self._head : tail].copy()
         self._head = tail
         if 2 * tail > len(expires) + 1024:
             self._slots, self._expires = Growing(self._slots.values[tail:]), Growing(expires[tail:])
             self._head = 0
         return found
+
+    def entries(self) -> Entries:
+        """From the head on."""
+        return self._slots.values[self._head :], self._expires.values[self._head :]
 
 
 class Calendar(ExpiryQueue):
@@ -83,7 +96,6 @@ class Calendar(ExpiryQueue):
         self._days: dict[int, list[Entries]] = {}
         self._today: list[Entries] = []  # sorted, each at least twice as long as the next
 
-
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """Into the day of each row's end."""
         known = expires != FOREVER
@@ -94,9 +106,7 @@ class Calendar(ExpiryQueue):
         longest = max(1, (int(expires.max()) - max(now, int(expires.min()) - 1)) // DAYS)
         if longest > self._width:
             if longest > 4 * self._width and self._days:  # much longer lives than before: the days were too short
-                old = [part for day in self._days.values() for part in day]
-                slots = np.concatenate([slots, *(s for s, _ in old)])
-                expires = np.concatenate([expires, *(e for _, e in old)])
+                slots, expires = joined([(slots, expires), *(part for day in self._days.values() for part in day)])
                 self._days, self._width = {}, longest
             elif not self._days:
                 self._width = longest
@@ -110,27 +120,31 @@ class Calendar(ExpiryQueue):
         for part in np.split(order, np.flatnonzero(sorted_[1:] != sorted_[:-1]) + 1):
             self._days.setdefault(int(days[part[0]]), []).append((slots[part], expires[part]))
 
-    def due(self, upto: int) -> Ordinals:
+    def passed(self, upto: int) -> Entries:
         """All of the days that have passed, and what has passed of today."""
-        found: list[Ordinals] = [integers()]
+        found: list[Entries] = []
         for day in sorted(d for d in self._days if d * self._width < upto):
             parts = self._days.pop(day)
             if (day + 1) * self._width <= upto:
-                found += [slots for slots, _ in parts]
+                found += parts
             else:
                 self._begin(parts)
         for i, (slots, expires) in enumerate(self._today):
-            passed = int(np.searchsorted(expires, upto))
-            found.append(slots[:passed])
-            self._today[i] = slots[passed:], expires[passed:]
+            cut = int(np.searchsorted(expires, upto))
+            found.append((slots[:cut], expires[:cut]))
+            self._today[i] = slots[cut:], expires[cut:]
         self._today = [run for run in self._today if len(run[0])]
-        return np.concatenate(found)
+        return joined(found)
+
+    def entries(self) -> Entries:
+        """Today, then day by day."""
+        return joined([*self._today, *(part for day in sorted(self._days) for part in self._days[day])])
 
     def _begin(self, parts: list[Entries]) -> None:
         """Rows of the day that it is now."""
         while self._today and len(self._today[-1][0]) < 2 * sum(len(slots) for slots, _ in parts):
             parts = [self._today.pop(), *parts]
-        slots, expires = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        slots, expires = joined(parts)
         order = np.argsort(expires, kind="stable")
         self._today.append((slots[order], expires[order]))
 
@@ -147,14 +161,18 @@ class Scanned(ExpiryQueue):
         self._slots.append(slots)
         self._expires.append(expires)
 
-    def due(self, upto: int) -> Ordinals:
+    def passed(self, upto: int) -> Entries:
         """Every row is compared."""
         passed = self._expires.values < upto
-        found = self._slots.values[passed]
+        found = self._slots.values[passed], self._expires.values[passed]
         if passed.any():
             kept = self._slots.values[~passed], self._expires.values[~passed]
             self._slots, self._expires = map(Growing, kept)
         return found
+
+    def entries(self) -> Entries:
+        """As they came."""
+        return self._slots.values, self._expires.values
 
 
 class Unqueued(ExpiryQueue):
@@ -166,6 +184,16 @@ class Unqueued(ExpiryQueue):
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """Nothing to note."""
 
-    def due(self, upto: int) -> Ordinals:
+    def passed(self, upto: int) -> Entries:
         """Nobody."""
-        return integers()
+        return integers(), integers()
+
+    def entries(self) -> Entries:
+        """Nobody."""
+        return integers(), integers()
+
+
+def joined(parts: Sequence[Entries]) -> Entries:
+    """One after the other."""
+    return (np.concatenate([integers(), *(slots for slots, _ in parts)]),
+            np.concatenate([integers(), *(expires for _, expires in parts)]))
