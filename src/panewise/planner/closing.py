@@ -58,10 +58,9 @@ def births(node: n.Node) -> tuple[str, ...] | None:
             below = births(node.input)
             return below and tuple(f"{node.alias}.{column}" for column in below)
         case n.Project():
+            below = births(node.input)
             names = {item.scalar.column_name: item.name for item in node.items}
-            found = [names.get(column) for column in births(node.input) or (None,)]
-            shown = tuple(name for name in found if name is not None)
-            return shown if len(shown) == len(found) else None
+            return None if below is None or not names.keys() >= set(below) else tuple(names[c] for c in below)
         case n.Union():
             parts = [births(part) for part in node.parts]
             places = {frozenset(part.columns.index(c) for c in found) if found else None

@@ -138,6 +138,15 @@ def exposed_windows(node: Node) -> list[Window]:
     return [window for below in node.inputs for window in exposed_windows(below)]
 
 
+def shows_groups(node: Node) -> bool:
+    """Whether values of groups are among what the node's relation is made of, not only below another window."""
+    if isinstance(node, GroupAggregate):
+        return True
+    if isinstance(node, Window | WindowAggregate | BandJoin | TumblingJoin | RelationToStream):
+        return False
+    return any(shows_groups(below) for below in node.inputs)
+
+
 def is_internal(node: Node) -> bool:
     """Whether the node's output is append-only because all windows it shows are internal."""
     if isinstance(node, GroupAggregate) and node.internal:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.tuples import Tup, joined
-from panewise.plan.nodes import Filter, GroupAggregate, Join, Node, Project, Qualify, SemiJoin, Union
-from panewise.planner.forms import exposed_windows, is_internal, is_mixed
+from panewise.plan.nodes import Filter, Join, Node, Project, Qualify, SemiJoin, Union
+from panewise.planner.forms import exposed_windows, is_internal, is_mixed, shows_groups
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -27,7 +27,7 @@ def ever_produced(d: Definition, node: Node) -> list[Tup]:
     Where windows move in steps, an aggregate produces a value at every step, changed or not: ten values of a sum
     that moves every six seconds are a minute (Golab 3.4).
     """
-    steps = d.refreshes(node) if any(isinstance(n, GroupAggregate) for n in node.walk()) else None
+    steps = d.refreshes(node) if shows_groups(node) else None
     found: dict[object, Tup] = {}
     for tau in d.instants(node) if steps is None else steps:
         for row in d.relation(node, tau, external=True):

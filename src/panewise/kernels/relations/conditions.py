@@ -30,6 +30,8 @@ def arrow_condition(predicate: Scalar, schema: pa.Schema) -> Condition | None:
     """
     from sqlglot import exp
 
+    if not predicate.columns:  # Arrow would answer once, not for every row
+        return None
     tree = predicate.tree
     while isinstance(tree, exp.Paren):
         tree = tree.this

@@ -22,7 +22,7 @@ from panewise.kernels.relations.stateless import ProjectRows, RenameRows
 from panewise.kernels.relations.staying import NoteRows, PadRows, StayOn, is_hidden
 from panewise.kernels.relations.to_stream import Produced, SnapshotStream
 from panewise.plan import nodes as n
-from panewise.planner.forms import is_append_only, is_internal, is_mixed
+from panewise.planner.forms import is_append_only, is_internal, is_mixed, shows_groups
 from panewise.planner.labels import Label
 from panewise.planner.recurring import SINGLE_ROWS, asks_for_matches, matches_leave, recurs
 from panewise.planner.refreshing import externalised, windows_move_in_steps
@@ -73,7 +73,7 @@ def produced(compiler: Compiles, node: n.Node, *, as_stream: bool = False) -> St
     ``as_stream``: nobody asks when the windows below move, only when there is another result.
     """
     inside, asked = externalised(node), compiler.watch
-    every = any(isinstance(below, n.GroupAggregate) for below in node.walk())
+    every = shows_groups(node)
     watch = Watch(every=every) if as_stream else Watch(every=every, ticking=asked.ticking, clock=asked.clock)
     ticking = as_stream and asked.ticking
     if every and windows_move_in_steps(inside):
