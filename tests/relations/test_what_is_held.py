@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pytest
 
+from panewise.api.explaining import explain_streams
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import open_plan
 from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
@@ -15,8 +16,13 @@ from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
 from panewise.kernels.relations.group_contents import GroupContents, KeptRows, OnlyStates
 from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.stores.alive import AliveRows
+from panewise.kernels.relations.stores.codes import LeavingCodes
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue, Fifo, Scanned, Unqueued
-from panewise.planner.structures import choose_structures
+from panewise.planner.physical import physical
+from panewise.planner.relation_flow import Flows
+from panewise.planner.relation_statistics import declared_relations
+from panewise.planner.structures import announced, choose_structures, result_path
+from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 
 CATALOG = Catalog({name: SourceSchema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}, time="ts")
@@ -39,11 +45,11 @@ QUERIES = {
 }
 
 
-def stores(query: Any) -> Iterator[AliveRows]:
+def stores(query: Any) -> Iterator[AliveRows | LeavingCodes]:
     for stage in query._root.walk():
         parts = list(vars(stage.operator).values())
         parts += [part for contents in parts if isinstance(contents, GroupContents) for part in vars(contents).values()]
-        yield from (part for part in parts if isinstance(part, AliveRows))
+        yield from (part for part in parts if isinstance(part, AliveRows | LeavingCodes))
 
 
 @pytest.mark.parametrize(("name", "style"), [
@@ -117,11 +123,37 @@ def test_kernels_and_their_state_go_together(text: str, path: tuple[int, ...], k
     ("SELECT * FROM a [ROWS 5], b [RANGE 5] WHERE a.k = b.k AND a.v < b.v", "not kept"),
     ("SELECT a.v + b.v AS w FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k", "not kept"),
     ("SELECT a.k, count(*) AS n FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k GROUP BY a.k", "rows by number"),
+    ("SELECT a.k FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k LIFETIME 100", "rows by number"),
+    ("SELECT Wstream(*) [RANGE 9] FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "not kept"),
+    ("SELECT Wstream(*) [ROWS 9] FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "rows by number"),
 ])
 def test_results_that_say_when_they_leave_are_not_kept(text: str, held: str) -> None:
     plan = parse(text, CATALOG)
     query: Any = open_plan(plan)
-    edge = choose_structures(plan).edge(())
+    edge = choose_structures(plan).edge(result_path(plan))
     assert edge is not None
     assert edge.held == held
     assert ("rows" in query._results.counters()) is (held != "not kept")
+
+
+def test_pairs_above_announced_ends_are_named_all_the_same() -> None:
+    plan = parse("SELECT n.k FROM (SELECT * FROM a [RANGE 5] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] "
+                 "WHERE b.k = a.k)) AS n, b [RANGE 9] AS m WHERE n.k = m.k", CATALOG)
+    known = declared_relations({"a.rows_per_second": 100, "b.rows_per_second": 100, "a.k": 5, "b.k": 5})
+    structures = choose_structures(plan, flows=Flows(plan, known))
+    assert announced(structures), "nearly all results of the negation leave early"
+    edge = structures.edge(())
+    assert edge is not None
+    assert edge.held == "not kept"
+    query: Any = RelationQuery(plan, decided=physical(plan, known))
+    assert "rows" not in query._results.counters()
+
+
+@pytest.mark.parametrize(("windows", "held"), [("[ROWS 5]", "rows by number"), ("[RANGE 5]", "not kept")])
+def test_of_windows_joined_at_once_nobody_names_who_leaves(windows: str, held: str) -> None:
+    plan = parse(f"SELECT a.k FROM a {windows}, b {windows} WHERE a.k = b.k", CATALOG)
+    query: Any = open_plan(plan, joins="at once")
+    assert ("rows" in query._results.counters()) is (held != "not kept")
+    _, _, shown = explain_streams(plan, joins="at once").partition("as it runs")
+    assert f"result    {held}" in shown
+    assert ("results kept by their rows" in shown) is (held != "not kept")

@@ -75,23 +75,31 @@ def has_other_conditions(node: n.SemiJoin | n.AntiJoin) -> bool:
 
 
 def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool) -> str:
-    """What is held of the relation that a plan reports."""
-    while isinstance(plan, n.Lifetime):
-        plan = plan.input
-    if not isinstance(plan, n.RelationToStream):
-        form = form_of(plan)
-        if form is Form.LIVES and style == "negative":
-            return NUMBERS
-        if form is not Form.CHANGES or (style == "upa" and not announced and _says_who_leaves(plan)):
-            return NOTHING
+    """What is held of the relation that a plan reports; ``announced`` when every end of it is sent."""
+    told = plan
+    while isinstance(told, n.Lifetime):
+        told = told.input
+    if isinstance(told, n.RelationToStream) and told.output_window is None:
+        return queue_of(seen, style, announced=announced)
+    form = form_of(told)
+    if form is Form.LIVES and style == "negative":
+        return NUMBERS
+    if form is not Form.CHANGES or (style == "upa" and _says_who_leaves(plan, announced=announced)):
+        return NOTHING
     return queue_of(seen, style, announced=announced)
 
 
-def _says_who_leaves(plan: n.Node) -> bool:
+def _says_who_leaves(plan: n.Node, *, announced: bool) -> bool:
     """Whether pairs that leave are named from the rows of both sides, so that nobody need keep them."""
+    made = maker_of(plan)
+    return isinstance(made, n.Join) or (isinstance(made, n.TableJoin) and not announced)
+
+
+def maker_of(plan: n.Node) -> n.Node:
+    """The operator that makes the rows of a plan, which others only drop or show in part."""
     while isinstance(plan, n.Filter | n.Project | n.Qualify):
         plan = plan.input
-    return isinstance(plan, n.Join | n.TableJoin)
+    return plan
 
 
 def queue_of(seen: Label, style: Style, *, announced: bool) -> str:
