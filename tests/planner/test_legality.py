@@ -43,6 +43,14 @@ REFUSED = {
     "rows of what leaves a union": (
         n.Window(n.RelationToStream(n.Union((window(MINUTE), window(MINUTE, "R"))), Kind.DSTREAM),
                  window(CountWindow(5)).clause), "which row left last"),
+    "rows of replaced values that leave": (
+        n.Window(n.RelationToStream(n.Distinct(window(MINUTE), "recent"), Kind.DSTREAM), window(CountWindow(5)).clause),
+        "which value is the newest"),
+    "rows of a stream that is joined with itself": (
+        n.Window(n.RelationToStream(n.Join(window(MINUTE), n.Qualify(window(MINUTE), "r")), Kind.ISTREAM),
+                 window(CountWindow(5)).clause), "as old as each other"),
+    "output window by rows over a stream that is joined with itself": (
+        rows(n.Join(window(MINUTE), n.Qualify(window(MINUTE), "r"))), "as old as each other"),
     "internal under distinct": (n.Distinct(INTERNAL), "INTERNAL window under DISTINCT"),
     "internal under except": (n.BagDifference(INTERNAL, window(MINUTE, "R")), "INTERNAL window under EXCEPT ALL"),
     "internal on the right of except": (n.BagDifference(window(MINUTE, "R"), INTERNAL), "under EXCEPT ALL"),

@@ -16,6 +16,7 @@ from panewise.plan.nodes import Distinct, Filter, GroupAggregate, NamedScalar, N
 from panewise.planner.closing import closers
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
+from panewise.progress.timeline import timeline as timeline_of
 from panewise.queries import RelationQuery, open_plan
 from panewise.sql import parse
 from relations.pair_plans import STREAMS, joins
@@ -129,3 +130,16 @@ def test_a_group_of_both_times_is_over_before_one_of_a_single_time() -> None:
             groups.append(next(o["groups"] for o in operators if o["operator"] == "GroupAggregate"))
         held.append(groups)
     assert held == [[0, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT z, count(*) AS n FROM (SELECT v + 1 AS z FROM {sums}) GROUP BY z", "SELECT DISTINCT v + 1 AS z FROM {sums}",
+    "SELECT DISTINCT upper(CAST(k AS VARCHAR)) AS z FROM {sums}"])
+@pytest.mark.parametrize("slide", [1, 5])
+def test_a_computed_column_is_not_taken_for_the_birth_of_a_row(text: str, slide: int) -> None:
+    """The results of a window aggregate do not show when they were born."""
+    sums = f"(SELECT k, sum(v) [RANGE 5, SLIDE {slide}, WA ts] AS v FROM S0 GROUP BY k)"
+    plan = parse(text.format(sums=sums), CATALOG)
+    items = [{"ts": 1, "k": 1, "v": 1}, Punctuation.below("ts", 3), {"ts": 4, "k": 1, "v": 2},
+             Punctuation.below("ts", 5), {"ts": 6, "k": 1, "v": 1}, Punctuation.below("ts", 9)]
+    assert_like_the_oracle(plan, timeline_of(S0=items))

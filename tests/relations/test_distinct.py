@@ -97,3 +97,15 @@ def test_first_and_last_of_values_without_a_row_of_their_own_are_refused(inner: 
     plan = parse(f"SELECT last(v) AS z FROM (SELECT {inner}) AS q", Catalog({"s": ROWS}))
     with pytest.raises(PlanError, match="use min or max"):
         check_legal(plan)
+
+
+@pytest.mark.parametrize("style", ["upa", "direct"])
+@pytest.mark.parametrize("parts", [("s [RANGE 8]", "s"), ("s", "s [RANGE 8]"), ("s [RANGE 3]", "s [RANGE 8]")])
+def test_of_rows_that_are_as_old_as_each_other_the_one_that_stays_longest_is_shown(parts: tuple[str, str],
+                                                                                  style: str) -> None:
+    """One row comes by both parts of a union, and which of its copies is shown must not depend on how they meet."""
+    plan = parse("SELECT DISTINCT l.v FROM t [RANGE 9] AS l, "
+                 f"(SELECT v FROM {parts[0]} UNION ALL SELECT v FROM {parts[1]}) AS r WHERE l.v = r.v",
+                 Catalog({"s": ROWS, "t": ROWS}))
+    rows = [{"ts": ts, "v": v} for ts, v in [(1, 1), (2, 2), (2, 1), (12, 1)]]
+    assert_like_the_oracle(plan, timeline_of(s=rows, t=rows), style=style)

@@ -94,3 +94,14 @@ def test_values_over_rows_that_come_and_go_again(below: Node, right: Window, ite
     found = SemiJoin(below, Qualify(columns(right, "k"), "r"), Scalar.parse("k = `r.k`"))
     plan = replace(GroupAggregate(found, (K,), VALUES), internal=True)
     assert_like_the_oracle(plan, items, cuts, saves)
+
+
+def test_values_of_an_aggregate_below_a_stream_are_rows_like_others() -> None:
+    """An INTERNAL window over Istream of an aggregate keeps each of its rows once, not one at every refresh."""
+    counted = GroupAggregate(window(source("t"), SlidingWindow.scoped(4, 2)), (), (call("n", "count"),))
+    above = WindowClause(SlidingWindow.scoped(6, 3), "valid_from", OrdinalKind.INTEGER, internal=True)
+    plan = Window(RelationToStream(counted, Kind.ISTREAM), above)
+    arrivals = timeline(t=[{"ts": 6, "k": "a", "v": 0}])
+    assert_like_the_oracle(plan, arrivals)
+    found, _ = run_relation(plan, arrivals)
+    assert [(row["n"], row["valid_from"]) for row in found] == [(1, 6)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import Filter, Join, Node, Qualify, Union
 from panewise.progress.timeline import Timeline
+from panewise.progress.timeline import timeline as timeline_of
 from panewise.windows.base import WindowSpec
+from panewise.windows.sliding import SlidingWindow
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, window
 from relations.running import assert_like_the_oracle
 
@@ -19,6 +22,13 @@ def test_a_window_shows_every_row_for_its_time(spec: WindowSpec, timeline: Timel
                                                saves: frozenset[int]) -> None:
     plan = Filter(window(source(), spec, predicate=Scalar.parse("v < 3")), Scalar.parse("v > 0"))
     assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+@pytest.mark.parametrize("condition", ["1 <> 2", "1 = 2", "2 > 1 AND v > 0", "'a' = 'a'"])
+def test_a_condition_on_constants_holds_for_every_row_or_none(condition: str) -> None:
+    rows = timeline_of(s=[{"ts": 1, "k": "a", "v": 1}, {"ts": 3, "k": "b", "v": 0}])
+    for below in (source(), window(source(), SlidingWindow.scoped(4))):
+        assert_like_the_oracle(Filter(below, Scalar.parse(condition)), rows)
 
 
 PREDICATES = st.sampled_from([None, "`l.k` = `r.k`", "`l.k` = `r.k` AND `l.v` < `r.v`", "`l.v` + 1 = `r.v`",
