@@ -125,6 +125,9 @@ def test_kernels_and_their_state_go_together(text: str, path: tuple[int, ...], k
     ("SELECT a.v + b.v AS w FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k", "not kept"),
     ("SELECT a.k, count(*) AS n FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k GROUP BY a.k", "rows by number"),
     ("SELECT a.k FROM a [ROWS 5], b [ROWS 5] WHERE a.k = b.k LIFETIME 100", "rows by number"),
+    ("SELECT k FROM a [RANGE 5] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)", "not kept"),
+    ("SELECT k FROM a [ROWS 5] WHERE EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k) AND v > 1", "not kept"),
+    ("SELECT k FROM a [RANGE 5] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.v < a.v)", "calendar queue"),
     ("SELECT Wstream(*) [RANGE 9] FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "not kept"),
     ("SELECT Wstream(*) [ROWS 9] FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "rows by number"),
 ])

@@ -74,8 +74,9 @@ def has_other_conditions(node: n.SemiJoin | n.AntiJoin) -> bool:
     return join_condition(node.predicate, node.left.columns, theirs).residual is not None
 
 
-def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool) -> str:
-    """What is held of the relation that a plan reports; ``announced`` when every end of it is sent."""
+def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool, named: bool) -> str:
+    """What is held of the relation that a plan reports; ``announced`` when every end of it is sent, ``named`` when
+    whoever makes its rows is asked directly who leaves."""
     told = plan
     while isinstance(told, n.Lifetime):
         told = told.input
@@ -84,22 +85,32 @@ def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool) 
     form = form_of(told)
     if form is Form.LIVES and style == "negative":
         return NUMBERS
-    if form is not Form.CHANGES or (style == "upa" and _says_who_leaves(plan, announced=announced)):
+    if form is not Form.CHANGES or (style == "upa" and named and _says_who_leaves(plan)):
         return NOTHING
     return queue_of(seen, style, announced=announced)
 
 
-def _says_who_leaves(plan: n.Node, *, announced: bool) -> bool:
-    """Whether pairs that leave are named from the rows of both sides, so that nobody need keep them."""
+def _says_who_leaves(plan: n.Node) -> bool:
+    """Whether results that leave are named by whoever has the rows they come from, so that nobody need keep them."""
     made = maker_of(plan)
-    return isinstance(made, n.Join) or (isinstance(made, n.TableJoin) and not announced)
+    if isinstance(made, n.SemiJoin | n.AntiJoin):
+        return not has_other_conditions(made)
+    return isinstance(made, n.Join | n.TableJoin)
+
+
+def passed_on(plan: n.Node) -> list[n.Node]:
+    """The nodes at the top that only drop rows or show them in part, from the root down."""
+    found: list[n.Node] = []
+    while isinstance(plan, n.Filter | n.Project | n.Qualify):
+        found.append(plan)
+        plan = plan.input
+    return found
 
 
 def maker_of(plan: n.Node) -> n.Node:
-    """The operator that makes the rows of a plan, which others only drop or show in part."""
-    while isinstance(plan, n.Filter | n.Project | n.Qualify):
-        plan = plan.input
-    return plan
+    """The operator that makes the rows of a plan, below those."""
+    above = passed_on(plan)
+    return above[-1].inputs[0] if above else plan
 
 
 def queue_of(seen: Label, style: Style, *, announced: bool) -> str:

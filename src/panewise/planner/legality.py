@@ -168,13 +168,14 @@ def _counts_pairs(node: n.Node) -> Iterator[str]:
 
 
 def _joined_with_itself(node: n.Node) -> str | None:
-    """A stream of which rows meet rows of the same stream."""
-    for below in node.walk():
-        if isinstance(below, n.Join | n.TimePairs):
-            names = [{s.name for s in side.walk() if isinstance(s, n.Source)} for side in below.inputs[:2]]
-            if names[0] & names[1]:
-                return min(names[0] & names[1])
-    return None
+    """A stream of which rows meet rows of the same stream, so that pairs of them come out; not values of groups."""
+    if isinstance(node, n.GroupAggregate | n.WindowAggregate):
+        return None
+    if isinstance(node, n.Join | n.TimePairs):
+        names = [{s.name for s in side.walk() if isinstance(s, n.Source)} for side in node.inputs[:2]]
+        if names[0] & names[1]:
+            return min(names[0] & names[1])
+    return next((found for below in node.inputs if (found := _joined_with_itself(below)) is not None), None)
 
 
 def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:

@@ -13,14 +13,14 @@ Three execution styles of the same plan:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_retroactive
-from panewise.planner.held import CHAINS, Style, held_as_result, held_by
+from panewise.planner.held import CHAINS, Style, held_as_result, held_by, maker_of, passed_on
 from panewise.planner.labels import Label, Labels, Path, UpdatePattern, label
 from panewise.planner.relation_flow import Flows
 from panewise.planner.rewrites.distinct_through_window import newest_row_is_enough
@@ -144,7 +144,8 @@ def choose_structures(plan: n.Node, *, style: Style = "upa", labels: Labels | No
     if style == "direct":
         _check_direct(plan, labels)
     modes = _negatives(plan, labels, style, flows)
-    edges = [_as_held(choice, plan, labels, style) for choice in _kept(plan, (), None, labels, style, modes)]
+    sent = {path: mode for path, (mode, _) in modes.items()}
+    edges = [_as_held(choice, plan, labels, style, sent) for choice in _kept(plan, (), None, labels, style, modes)]
     operators = [choice for path, node in walk(plan) if (choice := _algorithm(path, node, labels, style)) is not None]
     return Structures(plan, style, tuple(edges), tuple(operators),
                       tuple((path, node, modes[path][0]) for path, node in walk(plan)))
@@ -230,10 +231,12 @@ def prefers_calendar(premature: float, above: int) -> bool:
 def announced(structures: Structures) -> frozenset[n.Node]:
     """The strict operators from which on every end is sent, although it is known when their rows leave."""
     modes = {path: mode for path, _, mode in structures.negatives}
-    return frozenset(
-        node for path, node, mode in structures.negatives
-        if mode is Negatives.ALL and isinstance(node, MAY_ANNOUNCE) and label(node).output.domain != "order"
-        and not any(modes[*path, i] is Negatives.ALL for i in range(len(node.inputs))))
+    return frozenset(node for path, node, _ in structures.negatives if _announces(path, node, modes))
+
+
+def _announces(path: Path, node: n.Node, modes: Mapping[Path, Negatives]) -> bool:
+    return (modes[path] is Negatives.ALL and isinstance(node, MAY_ANNOUNCE) and label(node).output.domain != "order"
+            and not any(modes[*path, i] is Negatives.ALL for i in range(len(node.inputs))))
 
 
 # -- state ---------------------------------------------------------------------------------------------------------
@@ -301,7 +304,8 @@ def _structure(path: Path, node: n.Node, consumer: n.Node | None, seen: Label, s
                        why or "rows leave at known moments in any order")
 
 
-def _as_held(choice: StateChoice, plan: n.Node, labels: Labels, style: Style) -> StateChoice:
+def _as_held(choice: StateChoice, plan: n.Node, labels: Labels, style: Style,
+             sent: Mapping[Path, Negatives]) -> StateChoice:
     """The choice with what the kernel of the consumer has of it."""
     seen, announced = labels[choice.node], choice.negatives is Negatives.ALL
     if isinstance(choice.node, n.Table):
@@ -309,7 +313,9 @@ def _as_held(choice: StateChoice, plan: n.Node, labels: Labels, style: Style) ->
     if seen.downgrade().pattern is not seen.pattern:  # rows that leave by arrivals: who counts them says so
         choice = replace(choice, negatives=Negatives.ALL)
     if choice.consumer is None:
-        return replace(choice, held=held_as_result(plan, seen, style, announced=announced))
+        made = (*choice.path, *(0 for _ in passed_on(choice.node)))
+        named = not _announces(made, maker_of(choice.node), sent)
+        return replace(choice, held=held_as_result(plan, seen, style, announced=announced, named=named))
     if not isinstance(choice.consumer, KEEPS_INPUTS) and not isinstance(choice.consumer, n.TableJoin):
         return replace(choice, held="ends to send")
     algorithm = _algorithm(choice.path[:-1], choice.consumer, labels, style)

@@ -43,7 +43,13 @@ class Existence(RelationOperator):
         self._shown = Growing()  # by slot the number of the row that shows it, or -1
         self._right = right
         self._counts = Growing()
+        self._leaving: Calendar | None = None
         self._reached = NO_BOUND
+
+    def name_gone(self) -> bool:
+        """The rows are at hand, so that nobody need keep those that are shown a second time."""
+        self._leaving = Calendar()
+        return True
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Keys that turn, then left rows of those keys, new ones, and those that left too early."""
@@ -57,10 +63,22 @@ class Existence(RelationOperator):
         self._counts.extend_to(len(self._keys), 0)
         old = np.union1d(self._chained(turned, first), ended)
         slots = np.concatenate([old, np.arange(first, len(self._left.arena))])
-        out, ends = self._show(slots, slots < first, turns, turned, before, upto)
+        out, ends, hidden = self._show(slots, slots < first, turns, turned, before, upto)
+        gone = None if self._leaving is None else self._gone(hidden, ends, first, upto)
         self._reached = upto
         self._forget()
-        return Delta(out, ends, ticks_of(left.ticks, right.ticks))
+        return Delta(out, ends, ticks_of(left.ticks, right.ticks), gone=gone)
+
+    def _gone(self, hidden: Ordinals, ends: Ends, first: int, upto: int) -> Lives:
+        """Rows of earlier steps that are shown no more: hidden, or gone by themselves."""
+        assert self._leaving is not None
+        arena = self._left.arena
+        due = self._leaving.due(upto)
+        due = due[self._shown.values[due] >= 0]
+        self._shown.values[due] = -1
+        self._leaving.insert(np.arange(first, len(arena)), arena.expires[first:], self._reached)
+        slots = np.concatenate([hidden, due])
+        return arena.lives(slots).ending(np.concatenate([ends.at, arena.expires[due]]))
 
     def _codes(self, scalars: Sequence[Scalar], table: pa.Table) -> Ordinals:
         return self._keys.codes(scalars, table)
@@ -87,7 +105,8 @@ class Existence(RelationOperator):
         return slots
 
     def _show(self, slots: Ordinals, old: Mask, turns: Turns, turned: Ordinals, before: Ordinals | None,
-              upto: int) -> tuple[Lives, Ends]:
+              upto: int) -> tuple[Lives, Ends, Ordinals]:
+        """Parts of lives that begin in the step, ends of those that began before, and the slots of these."""
         arena = self._left.arena
         starts = starts_of(turns.code, turned)
         arguments = (self._left.codes.values[slots], arena.born[slots], arena.expires[slots], old, turned, starts,
@@ -108,16 +127,22 @@ class Existence(RelationOperator):
         self._shown.values[at[stopped]] = -1
         lasting = until[new] >= upto
         self._shown.values[at[new][lasting]] = uid[lasting]
-        return out, ends
+        return out, ends, at[stopped]
 
     def _forget(self) -> None:
         side = self._left
-        stay = side.arena.compact(side.arena.expires > self._reached) if side.arena.crowded else None
+        stay = side.arena.compact(self._wanted_again()) if side.arena.crowded else None
         if stay is not None:
             self._shown = Growing(self._shown.values[stay])
             side.relink(side.codes.values[stay], len(self._keys))
+            if self._leaving is not None:
+                self._leaving.rebuild(side.arena.expires, self._reached)
         if len(self._keys) > 4 * (len(side.arena) + self._right.count) + 4096:
             self._forget_keys()
+
+    def _wanted_again(self) -> Mask:
+        """Left rows that are there, or leave at the next instant and have to be named then."""
+        return self._left.arena.expires > self._reached - (self._leaving is not None)
 
     def _forget_keys(self) -> None:
         used = np.unique(np.r_[self._left.codes.values, np.flatnonzero(self._counts.values > 0)])
@@ -132,7 +157,7 @@ class Existence(RelationOperator):
 
     def snapshot(self) -> Saved:
         """Left rows with what shows them, right rows by key."""
-        alive = np.flatnonzero(self._left.arena.expires > self._reached)
+        alive = np.flatnonzero(self._wanted_again())
         tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
         tables |= self._right.saved()
@@ -147,6 +172,8 @@ class Existence(RelationOperator):
         shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
         self._shown = Growing(shown)
         self._left.relink(np.r_[numbers, -1][codes], len(self._keys))  # -1 is the last
+        if self._leaving is not None:
+            self._leaving.rebuild(self._left.arena.expires, self._reached)
         self._right.load(tables, header["reached"], numbers)
         self._counts = renumbered(tables["counts"].column(0).to_numpy(), numbers)
 

@@ -46,7 +46,7 @@ class Stage:
         """Inputs first, in order, so that the numbers of rows ascend."""
         delta = self.operator.step([stage.step(upto) for stage in self.inputs], upto)
         self.told.lives += len(delta.lives)
-        self.told.ends += len(delta.ends if delta.gone is None else delta.gone)
+        self.told.ends += len(delta.ends)
         return delta
 
     def name_gone(self) -> bool:
