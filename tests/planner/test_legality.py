@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.core.errors import PlanError
+from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
@@ -49,6 +50,9 @@ REFUSED = {
     "rows of a stream that is joined with itself": (
         n.Window(n.RelationToStream(n.Join(window(MINUTE), n.Qualify(window(MINUTE), "r")), Kind.ISTREAM),
                  window(CountWindow(5)).clause), "as old as each other"),
+    "last of a stream that is joined with itself": (
+        n.GroupAggregate(n.Join(window(MINUTE), n.Qualify(window(MINUTE), "r")), (),
+                         (n.AggregateCall("z", "last", (Scalar.column("a"),)),)), "no first and last"),
     "output window by rows over a stream that is joined with itself": (
         rows(n.Join(window(MINUTE), n.Qualify(window(MINUTE), "r"))), "as old as each other"),
     "internal under distinct": (n.Distinct(INTERNAL), "INTERNAL window under DISTINCT"),

@@ -142,6 +142,9 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
             yield (f"{ordered[0]} over DISTINCT of rows that leave early, by arrivals, or for the next of their value: "
                    "which copy of a value counts as its row is not kept, and so there is no first and last; use min or "
                    "max, or DISTINCT KEEP over windows of time")
+    if ordered and (twice := read_twice(node.input)) is not None:
+        yield (f"{ordered[0]} over results that a row of stream {twice} is part of in two ways: they are as old as each "
+               "other, and so there is no first and last; use min or max")
 
 
 def _counts_ages(node: n.Window) -> Iterator[str]:
@@ -162,20 +165,31 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
 
 
 def _counts_pairs(node: n.Node) -> Iterator[str]:
-    if (twice := _joined_with_itself(node)) is not None:
-        yield (f"a window by rows over a join of stream {twice} with itself: a pair and the same two rows the other "
-               "way round are as old as each other, and so neither is the newest; use a window of time")
+    if (twice := read_twice(node)) is not None:
+        yield (f"a window by rows over results that a row of stream {twice} is part of in two ways: they are as old as "
+               "each other, and so neither is the newest; use a window of time")
 
 
-def _joined_with_itself(node: n.Node) -> str | None:
-    """A stream of which rows meet rows of the same stream, so that pairs of them come out; not values of groups."""
-    if isinstance(node, n.GroupAggregate | n.WindowAggregate):
-        return None
-    if isinstance(node, n.Join | n.TimePairs):
-        names = [{s.name for s in side.walk() if isinstance(s, n.Source)} for side in node.inputs[:2]]
-        if names[0] & names[1]:
-            return min(names[0] & names[1])
-    return next((found for below in node.inputs if (found := _joined_with_itself(below)) is not None), None)
+def read_twice(node: n.Node) -> str | None:
+    """A stream whose rows come out by two ways, in a join with itself or by two parts of a union.
+
+    Rows are as old as the rows they come from: a pair, and the same two rows the other way round, have no order.
+    """
+    met: set[str] = set()
+    for name in _origins(node):
+        if name in met:
+            return name
+        met.add(name)
+    return None
+
+
+def _origins(node: n.Node) -> Iterator[str]:
+    """The streams that rows of a relation come from, once for each way."""
+    if isinstance(node, n.Source):
+        yield node.name
+    left_only = isinstance(node, n.SemiJoin | n.AntiJoin | n.BagDifference | n.TableJoin)
+    for below in node.inputs[:1] if left_only else node.inputs:
+        yield from _origins(below)
 
 
 def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
