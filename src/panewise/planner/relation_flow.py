@@ -158,17 +158,15 @@ class Flows(Mapping[n.Node, Flow]):
     def _join(self, predicate: Scalar | None, left: Flow, right: Flow) -> Flow:
         values = {**left.values, **right.values}
         share = 1.0
-        pairs = {frozenset(pair) for pair in equalities(predicate)}
         both = Flow(1.0, 1.0, values)
         if predicate is not None and predicate.sql in self.statistics.passing:
             share = self.statistics.passing[predicate.sql]
         else:
             for part in conjuncts(predicate):
-                columns = tuple(part.columns)
                 if part.sql in self.statistics.passing:
                     share *= self.statistics.passing[part.sql]
-                elif frozenset(columns) in pairs and len(columns) == 2:
-                    share /= max(both.value_count(c) for c in columns)
+                elif equalities(part):
+                    share /= max(both.value_count(c) for c in part.columns)
                 else:
                     share *= _guess(part, both)
         for one, other in equalities(predicate):
