@@ -90,8 +90,10 @@ def test_l2_a_selection_stays_above_a_window_by_rows(bracket: n.WindowClause):
     assert (size(plan, items, 3), size(n.Window(where(A, "x > 3"), bracket), items, 3)) == (0, 1)
 
 
-def test_l2_a_selection_that_differs_each_time_stays_where_it_is():
-    assert not selection_through_window.apply(where(n.Window(A, FIVE), "x > rand()"))
+@pytest.mark.parametrize("function", ["rand()", "now()", "current_timestamp", "localtimestamp()", "localtimestamp",
+                                      "sysdate()", "getdate()", "systimestamp()", "unix_timestamp()", "randstr(3)"])
+def test_l2_a_selection_that_differs_each_time_stays_where_it_is(function: str):
+    assert not selection_through_window.apply(where(n.Window(A, FIVE), f"x > {function}"))
 
 
 # -- L3 ------------------------------------------------------------------------------------------------------------
@@ -112,6 +114,25 @@ def test_l3_windows_of_other_signatures_do_not_become_one(other: n.WindowClause)
     plan = n.Union((n.Window(A, FIVE), n.Window(B, other)))
     assert not window_of_union.apply(plan)
     assert not equal(plan, n.Window(n.Union((A, B)), FIVE), items)
+
+
+@pytest.mark.parametrize(("one", "other", "apart"), [
+    ("x = 1", "x = 2", True), ("x = 1", "x = 1.0", False), ("x = 1", "x = 1e0", False), ("x = 1", "x = '01'", False),
+    ("v = 'p'", "v = 'q'", True), ("v = 'p'", "v = 'p'", False), ("v = '1'", "v = 1", False)])
+def test_l3_groups_are_apart_only_if_their_constants_are_other_values(one: str, other: str, apart: bool):
+    bracket = over_rows(PartitionedCountWindow(2), one[0])
+    parts = (where(A, one), where(B, other))
+    plan, moved = n.Window(n.Union(parts), bracket), n.Union(tuple(n.Window(part, bracket) for part in parts))
+    assert bool(window_of_union.apply(plan)) is bool(window_of_union.apply(moved)) is apart
+    items = timeline_of([(1, "1", 1), (2, "p", 1), (3, "p", 1)], [(4, "1", 1), (5, "p", 1), (6, "q", 2)])
+    assert not apart or equal(plan, moved, items)
+
+
+def test_l3_equal_numbers_that_read_differently_are_one_group():
+    bracket, items = over_rows(PartitionedCountWindow(1), "x"), timeline_of([(1, "p", 1)], [(2, "p", 1)])
+    parts = (where(A, "x = 1"), where(B, "x = 1.0"))
+    plan, unguarded = n.Window(n.Union(parts), bracket), n.Union(tuple(n.Window(part, bracket) for part in parts))
+    assert (size(plan, items, 2), size(unguarded, items, 2)) == (1, 2)
 
 
 # -- L4 ------------------------------------------------------------------------------------------------------------
