@@ -13,12 +13,13 @@ from math import exp, prod
 
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
-from panewise.planner.forms import is_retroactive
+from panewise.planner.forms import is_internal, is_retroactive
 from panewise.planner.labels import Labels, UpdatePattern, label
 from panewise.planner.relation_statistics import VALUES, RelationStatistics, unit_of
 from panewise.planner.rewrites.columns import owns
 from panewise.planner.rewrites.scalars import conjuncts, equalities
 from panewise.planner.rewrites.window_conditions import bare
+from panewise.planner.working import has_internal, working_labels
 from panewise.windows.base import Clock
 
 RANGE_SHARE, OTHER_SHARE = 1 / 3, 1 / 2
@@ -60,7 +61,8 @@ class Flows(Mapping[n.Node, Flow]):
     """The flow of every node's output."""
 
     def __init__(self, plan: n.Node, statistics: RelationStatistics, labels: Labels | None = None) -> None:
-        self.plan, self.statistics, self.labels = plan, statistics, labels or label(plan)
+        self.plan, self.statistics, self.labels = plan, statistics, working_labels(labels or label(plan))
+        self._internal = has_internal(plan)
         self.unit = unit_of(plan)
         self._found: dict[n.Node, Flow] = {}
         self._visit(plan)
@@ -77,8 +79,14 @@ class Flows(Mapping[n.Node, Flow]):
     def _visit(self, node: n.Node) -> Flow:
         if node not in self._found:
             below = [self._visit(child) for child in node.inputs]
-            self._found[node] = self._flow(node, below)
+            self._found[node] = self._staying(node, self._flow(node, below))
         return self._found[node]
+
+    def _staying(self, node: n.Node, flow: Flow) -> Flow:
+        """Results of internal windows only grow, at the operator that shows them; not the state below it."""
+        if not self._internal or not is_internal(node) or self.labels[node].pattern is not UpdatePattern.MON:
+            return flow
+        return replace(flow, size=flow.rate * self.statistics.horizon, early=0.0, leaves=False)
 
     def _flow(self, node: n.Node, below: list[Flow]) -> Flow:
         match node:

@@ -1,9 +1,9 @@
 """Rules applied anywhere in a plan: once, until nothing changes, or to a bounded closure with the way to each plan.
 
-What surrounds a node decides which rules are safe there. Below a window, a join in time, FIRST and LAST, or a table that
-is met at a row's birth, and where results are shown with their lives, the time of a row is seen, so another of several
-equal rows is another answer. Below ``Rstream`` and ``-restore`` every movement of a window is reported, so rows that fail a later
-test still count; internal windows turn movements into results.
+What surrounds a node decides which rules are safe there. Below a window, a join in time, FIRST and LAST, or a table
+that is met at a row's birth, and where results are shown with their lives, the time of a row is seen, so another of
+several equal rows is another answer. Below ``Rstream`` and ``-restore`` every movement of a window is reported, so rows
+that fail a later test still count; internal windows turn movements into results.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.forms import Form, form_of
 from panewise.planner.rewrites import RULES, Role, Rule, rules_of
 from panewise.planner.rewrites.never import moved_above
+from panewise.planner.working import has_internal
 
 LIMIT = 60
 """Plans a closure may hold; what lies further away is not looked at."""
@@ -42,8 +43,7 @@ class Surroundings:
 
         Where late rows are shown, every row that comes to a window is seen, also one that would be left out later.
         """
-        internal = any((isinstance(node, n.Window) and node.clause.internal)
-                       or (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
+        internal = has_internal(plan)
         return cls(internal or form_of(plan) is Form.LIVES, internal or late_rows, internal)
 
     def below(self, node: n.Node) -> Surroundings:
