@@ -59,7 +59,7 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     if not is_relational(plan):
         return explain_plan(plan, format, **shown)
     found = optimize(plan, relations, style=style)
-    decided = physical(found.chosen.plan, relations if style == "upa" else None, asked)
+    decided = physical(found.chosen.plan, found.statistics if style == "upa" else None, asked)
     running = state_notes(found.chosen, costs=relations is not None, decided=decided)
     if format != "text" and (relations is not None or decided.at_once):  # a picture of the plan that won
         return explain_plan(found.chosen.plan, format, notes=running)
