@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
@@ -22,9 +23,11 @@ from panewise.planner.rewrites import (
     negation_above_aggregate,
     negation_above_join,
     projection_below_join,
+    projection_below_union,
     projection_through_window,
     selection_below_aggregate,
     selection_below_join,
+    selection_below_union,
     selection_through_window,
     union_reorders,
     window_of_join,
@@ -189,6 +192,54 @@ def test_l8_the_columns_of_the_condition_stay():
     assert [side.columns for side in join.inputs] == [("l.v", "l.x"), ("r.v",)]
 
 
+def test_l8_without_the_columns_of_the_condition_there_is_nothing_to_join():
+    """Dropped with its condition, a join pairs everything; with the condition it cannot be computed."""
+    items = timeline_of([(1, "p", 1)], [(2, "p", 2), (3, "q", 3)])
+    join = joined(n.Window(A, FIVE), n.Window(B, FIVE), ON)
+    plan, narrow = shown(join, "l.x"), n.Join(shown(join.left, "l.x"), shown(join.right, "r.x"))
+    assert (size(plan, items, 3), size(shown(narrow, "l.x"), items, 3)) == (1, 2)
+    with pytest.raises(SchemaError):
+        size(shown(replace(narrow, predicate=join.predicate), "l.x"), items, 3)
+    (moved,) = projection_below_join.apply(plan)
+    assert equal(plan, moved, items)
+
+
+# -- L10 -----------------------------------------------------------------------------------------------------------
+
+
+CROSSED = n.Union((shown(n.Window(A, FIVE), "ts", "x"), shown(n.Window(B, FIVE), "x", "ts")))
+"""A union is by position: what the first part calls ts is x in the second."""
+CROSSED_ROWS = timeline_of([(1, "p", 7)], [(2, "p", 9)])
+
+
+def test_l10_a_selection_is_on_the_column_of_its_position():
+    plan = where(CROSSED, "x > 5")
+    by_name = n.Union(tuple(where(part, "x > 5") for part in CROSSED.parts))
+    assert (size(plan, CROSSED_ROWS, 2), size(by_name, CROSSED_ROWS, 2)) == (1, 2)
+    (moved,) = selection_below_union.apply(plan)
+    assert equal(plan, moved, CROSSED_ROWS)
+
+
+def test_l10_a_projection_is_of_the_column_of_its_position():
+    plan, by_name = shown(CROSSED, "x"), n.Union(tuple(shown(part, "x") for part in CROSSED.parts))
+    assert not equal(plan, by_name, CROSSED_ROWS)
+    (moved,) = projection_below_union.apply(plan)
+    assert equal(plan, moved, CROSSED_ROWS)
+
+
+def test_l10_parts_in_another_order_keep_the_names_of_the_first():
+    turned = n.Union(CROSSED.parts[::-1])
+    assert not equal(CROSSED, turned, CROSSED_ROWS)
+    assert not equal(CROSSED, shown(turned, "ts", "x"), CROSSED_ROWS)  # nor is it enough to sort the names
+    assert [equal(CROSSED, moved, CROSSED_ROWS) for moved in union_reorders.apply(CROSSED)] == [True]
+
+
+@pytest.mark.parametrize("rule", [selection_below_union, projection_below_union])
+def test_l10_what_differs_each_time_stays_above_the_union(rule: ModuleType):
+    plans = [where(CROSSED, "x > rand()"), n.Project(CROSSED, (n.NamedScalar("y", Scalar.parse("x + rand()")),))]
+    assert not [found for plan in plans for found in rule.apply(plan)]
+
+
 # -- L9, L11 -------------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +327,13 @@ def test_below_rstream_no_selection_changes_which_instants_are_reported():
     assert len(Oracle(plan, items).results()) != len(Oracle(moved, items).results())
     assert not list(steps(plan, [selection_through_window.RULE]))
     assert list(steps(filtered, [selection_through_window.RULE]))
+
+
+@pytest.mark.parametrize("kind", [n.RelationToStreamKind.ISTREAM, n.RelationToStreamKind.RSTREAM])
+def test_below_a_restore_form_every_movement_of_a_window_counts(kind: n.RelationToStreamKind):
+    filtered = where(n.Window(A, last(5, 3)), "x > 1")
+    assert not list(steps(n.RelationToStream(filtered, kind, restore=True), [selection_through_window.RULE]))
+    assert list(steps(n.RelationToStream(filtered, n.RelationToStreamKind.ISTREAM), [selection_through_window.RULE]))
 
 
 def test_where_late_rows_are_shown_no_selection_hides_one():
