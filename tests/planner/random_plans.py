@@ -124,6 +124,8 @@ def plans(draw: st.DrawFn, operators: int = 4) -> n.Node:
             right = n.Qualify(right, next(aliases))
         conditions = [f"`{one}` = `{other}`" for one in left.columns for other in right.columns
                       if one[-1] == other[-1] and one[-1] in "vx"]
+        conditions += [f"`{one}` = `{other}` AND `{one}` + `{other}` > 2" for one in numbers(left)
+                       for other in numbers(right)]  # says more of two columns than that they are equal
         condition = draw(st.sampled_from(conditions)) if conditions else None
         predicate = None if condition is None else Scalar.parse(condition)
         node = {"join": n.Join, "exists": n.SemiJoin, "not exists": n.AntiJoin}[kind]

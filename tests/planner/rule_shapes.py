@@ -71,8 +71,10 @@ def window_of_pairs(draw: Draw) -> n.Window:
 
 def three(draw: Draw) -> n.Join:
     a, b, c = (named(draw, s) for s in (A, B, C))
-    last = draw(st.sampled_from(["`a.v` = `c.v`", "`b.x` = `c.x`", "`a.v` = `c.v` AND `b.x` = `c.x`"]))
-    left = n.Join(n.Join(a, b, scalar("`a.v` = `b.v`")), c, scalar(last))
+    last = draw(st.sampled_from(["`a.v` = `c.v`", "`b.x` = `c.x`", "`a.v` = `c.v` AND `b.x` = `c.x`",
+                                 "`b.x` = `c.x` AND `b.x` + `c.x` > 2", "`a.v` = `c.v` AND `a.v` || `c.v` <> 'qq'"]))
+    first = draw(st.sampled_from(["`a.v` = `b.v`", "`a.x` = `b.x` AND `a.x` * `b.x` < 4"]))
+    left = n.Join(n.Join(a, b, scalar(first)), c, scalar(last))
     right = n.Join(a, n.Join(b, c, scalar("`b.x` = `c.x`")), scalar("`a.v` = `b.v`"))
     return draw(st.sampled_from([left, right]))
 

@@ -93,14 +93,14 @@ def test_a_collector_finds_rates_values_and_shares():
     collector.rows("S2", batch(10, 5).to_batches()[0])
     collector.rows("other", batch(10, 5))
     collector.passed(Scalar.parse("`S1.b` > 3"), 50, 100)
-    collector.left(Scalar.parse("`S3.a` = `S1.a`"), 40, 100)
+    collector.left("`S1.a` = `S3.a`", 40, 100)
     found = collector.statistics()
     assert found.measured
     assert found.input("S1").rate == pytest.approx(10, rel=0.05)
     assert found.input("S1").values["a"] == 50
     assert found.input("S2").values["a"] == 5
     assert found.passing == {"`S1.b` > 3": 0.5}
-    assert found.premature == {"`S3.a` = `S1.a`": 0.4}
+    assert found.premature == {"`S1.a` = `S3.a`": 0.4}
     assert set(found.inputs) == {"S1", "S2"}
 
 

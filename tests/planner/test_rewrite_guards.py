@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
@@ -22,9 +23,11 @@ from panewise.planner.rewrites import (
     negation_above_aggregate,
     negation_above_join,
     projection_below_join,
+    projection_below_union,
     projection_through_window,
     selection_below_aggregate,
     selection_below_join,
+    selection_below_union,
     selection_through_window,
     union_reorders,
     window_of_join,
@@ -90,8 +93,10 @@ def test_l2_a_selection_stays_above_a_window_by_rows(bracket: n.WindowClause):
     assert (size(plan, items, 3), size(n.Window(where(A, "x > 3"), bracket), items, 3)) == (0, 1)
 
 
-def test_l2_a_selection_that_differs_each_time_stays_where_it_is():
-    assert not selection_through_window.apply(where(n.Window(A, FIVE), "x > rand()"))
+@pytest.mark.parametrize("function", ["rand()", "now()", "current_timestamp", "localtimestamp()", "localtimestamp",
+                                      "sysdate()", "getdate()", "systimestamp()", "unix_timestamp()", "randstr(3)"])
+def test_l2_a_selection_that_differs_each_time_stays_where_it_is(function: str):
+    assert not selection_through_window.apply(where(n.Window(A, FIVE), f"x > {function}"))
 
 
 # -- L3 ------------------------------------------------------------------------------------------------------------
@@ -112,6 +117,25 @@ def test_l3_windows_of_other_signatures_do_not_become_one(other: n.WindowClause)
     plan = n.Union((n.Window(A, FIVE), n.Window(B, other)))
     assert not window_of_union.apply(plan)
     assert not equal(plan, n.Window(n.Union((A, B)), FIVE), items)
+
+
+@pytest.mark.parametrize(("one", "other", "apart"), [
+    ("x = 1", "x = 2", True), ("x = 1", "x = 1.0", False), ("x = 1", "x = 1e0", False), ("x = 1", "x = '01'", False),
+    ("v = 'p'", "v = 'q'", True), ("v = 'p'", "v = 'p'", False), ("v = '1'", "v = 1", False)])
+def test_l3_groups_are_apart_only_if_their_constants_are_other_values(one: str, other: str, apart: bool):
+    bracket = over_rows(PartitionedCountWindow(2), one[0])
+    parts = (where(A, one), where(B, other))
+    plan, moved = n.Window(n.Union(parts), bracket), n.Union(tuple(n.Window(part, bracket) for part in parts))
+    assert bool(window_of_union.apply(plan)) is bool(window_of_union.apply(moved)) is apart
+    items = timeline_of([(1, "1", 1), (2, "p", 1), (3, "p", 1)], [(4, "1", 1), (5, "p", 1), (6, "q", 2)])
+    assert not apart or equal(plan, moved, items)
+
+
+def test_l3_equal_numbers_that_read_differently_are_one_group():
+    bracket, items = over_rows(PartitionedCountWindow(1), "x"), timeline_of([(1, "p", 1)], [(2, "p", 1)])
+    parts = (where(A, "x = 1"), where(B, "x = 1.0"))
+    plan, unguarded = n.Window(n.Union(parts), bracket), n.Union(tuple(n.Window(part, bracket) for part in parts))
+    assert (size(plan, items, 2), size(unguarded, items, 2)) == (1, 2)
 
 
 # -- L4 ------------------------------------------------------------------------------------------------------------
@@ -166,6 +190,54 @@ def test_l8_the_columns_of_the_condition_stay():
     (moved,) = projection_below_join.apply(shown(joined(n.Window(A, FIVE), n.Window(B, FIVE), ON), "l.x"))
     join = moved.inputs[0]
     assert [side.columns for side in join.inputs] == [("l.v", "l.x"), ("r.v",)]
+
+
+def test_l8_without_the_columns_of_the_condition_there_is_nothing_to_join():
+    """Dropped with its condition, a join pairs everything; with the condition it cannot be computed."""
+    items = timeline_of([(1, "p", 1)], [(2, "p", 2), (3, "q", 3)])
+    join = joined(n.Window(A, FIVE), n.Window(B, FIVE), ON)
+    plan, narrow = shown(join, "l.x"), n.Join(shown(join.left, "l.x"), shown(join.right, "r.x"))
+    assert (size(plan, items, 3), size(shown(narrow, "l.x"), items, 3)) == (1, 2)
+    with pytest.raises(SchemaError):
+        size(shown(replace(narrow, predicate=join.predicate), "l.x"), items, 3)
+    (moved,) = projection_below_join.apply(plan)
+    assert equal(plan, moved, items)
+
+
+# -- L10 -----------------------------------------------------------------------------------------------------------
+
+
+CROSSED = n.Union((shown(n.Window(A, FIVE), "ts", "x"), shown(n.Window(B, FIVE), "x", "ts")))
+"""A union is by position: what the first part calls ts is x in the second."""
+CROSSED_ROWS = timeline_of([(1, "p", 7)], [(2, "p", 9)])
+
+
+def test_l10_a_selection_is_on_the_column_of_its_position():
+    plan = where(CROSSED, "x > 5")
+    by_name = n.Union(tuple(where(part, "x > 5") for part in CROSSED.parts))
+    assert (size(plan, CROSSED_ROWS, 2), size(by_name, CROSSED_ROWS, 2)) == (1, 2)
+    (moved,) = selection_below_union.apply(plan)
+    assert equal(plan, moved, CROSSED_ROWS)
+
+
+def test_l10_a_projection_is_of_the_column_of_its_position():
+    plan, by_name = shown(CROSSED, "x"), n.Union(tuple(shown(part, "x") for part in CROSSED.parts))
+    assert not equal(plan, by_name, CROSSED_ROWS)
+    (moved,) = projection_below_union.apply(plan)
+    assert equal(plan, moved, CROSSED_ROWS)
+
+
+def test_l10_parts_in_another_order_keep_the_names_of_the_first():
+    turned = n.Union(CROSSED.parts[::-1])
+    assert not equal(CROSSED, turned, CROSSED_ROWS)
+    assert not equal(CROSSED, shown(turned, "ts", "x"), CROSSED_ROWS)  # nor is it enough to sort the names
+    assert [equal(CROSSED, moved, CROSSED_ROWS) for moved in union_reorders.apply(CROSSED)] == [True]
+
+
+@pytest.mark.parametrize("rule", [selection_below_union, projection_below_union])
+def test_l10_what_differs_each_time_stays_above_the_union(rule: ModuleType):
+    plans = [where(CROSSED, "x > rand()"), n.Project(CROSSED, (n.NamedScalar("y", Scalar.parse("x + rand()")),))]
+    assert not [found for plan in plans for found in rule.apply(plan)]
 
 
 # -- L9, L11 -------------------------------------------------------------------------------------------------------
@@ -255,6 +327,13 @@ def test_below_rstream_no_selection_changes_which_instants_are_reported():
     assert len(Oracle(plan, items).results()) != len(Oracle(moved, items).results())
     assert not list(steps(plan, [selection_through_window.RULE]))
     assert list(steps(filtered, [selection_through_window.RULE]))
+
+
+@pytest.mark.parametrize("kind", [n.RelationToStreamKind.ISTREAM, n.RelationToStreamKind.RSTREAM])
+def test_below_a_restore_form_every_movement_of_a_window_counts(kind: n.RelationToStreamKind):
+    filtered = where(n.Window(A, last(5, 3)), "x > 1")
+    assert not list(steps(n.RelationToStream(filtered, kind, restore=True), [selection_through_window.RULE]))
+    assert list(steps(n.RelationToStream(filtered, n.RelationToStreamKind.ISTREAM), [selection_through_window.RULE]))
 
 
 def test_where_late_rows_are_shown_no_selection_hides_one():

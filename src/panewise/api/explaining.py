@@ -19,7 +19,7 @@ from panewise.planner.explain import Format
 from panewise.planner.explain import explain as explain_plan
 from panewise.planner.held import Style
 from panewise.planner.join_manner import Joins
-from panewise.planner.legality import problems
+from panewise.planner.legal_form import legal_form
 from panewise.planner.optimizer import as_written, is_relational, optimize
 from panewise.planner.physical import physical
 from panewise.planner.relation_sampling import measured_relations
@@ -41,7 +41,13 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     ``stats`` are what the user declares, as a mapping or as the text of the command line, or ``"measure"``. Names with
     a dot, such as ``S.rows_per_second``, speak of the inputs of a relational plan. ``style`` is how expiry travels
     through such a plan: by update pattern, as negatives, or by searching lists; ``joins`` how its windows are joined.
+    A plan that may not run as it is written is shown in the form that runs, with the reason, or refused as it is
+    everywhere else.
     """
+    legal = legal_form(plan)
+    if legal.because is not None:
+        other = explain_streams(legal.plan, streams, format, stats=stats, strategy=strategy, style=style, joins=joins)
+        return f"{legal}\n\n{other}" if format == "text" else other
     said = parse_statistics(stats) if isinstance(stats, str) and stats != MEASURE else stats
     unused = unused_statistics(plan, said)
     if unused is not None and stats != MEASURE:
@@ -50,10 +56,10 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     asked, relations = Joins.parse(joins), relation_statistics(plan, streams, stats)
     given = None if relations is not None else statistics(plan, streams, stats)
     shown = explained(choices(plan, given, strategy=strategy))
-    if not is_relational(plan) or list(problems(plan)):
+    if not is_relational(plan):
         return explain_plan(plan, format, **shown)
     found = optimize(plan, relations, style=style)
-    decided = physical(found.chosen.plan, relations if style == "upa" else None, asked)
+    decided = physical(found.chosen.plan, found.statistics if style == "upa" else None, asked)
     running = state_notes(found.chosen, costs=relations is not None, decided=decided)
     if format != "text" and (relations is not None or decided.at_once):  # a picture of the plan that won
         return explain_plan(found.chosen.plan, format, notes=running)
@@ -74,6 +80,7 @@ def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: St
     The kernel is the one a run would take. Without statistics it is chosen by rule, as always, and the estimates it is
     compared with are measured on the streams.
     """
+    plan = legal_form(plan).plan
     given = statistics(plan, streams, stats)
     chosen = choices(plan, given, strategy=strategy)
     by_cost = choices(plan, statistics(plan, streams, MEASURE)) if given is None else chosen

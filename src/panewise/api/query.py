@@ -15,7 +15,7 @@ from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.plan.nodes import Node
 from panewise.planner.choices import Stats
 from panewise.planner.explain import Format
-from panewise.planner.legality import check_legal
+from panewise.planner.legal_form import legal_form
 from panewise.sql import parse
 
 if TYPE_CHECKING:
@@ -64,9 +64,13 @@ def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, lat
 
 def plan_of(text: str, schemas: Mapping[str, SourceSchema] | None, params: Mapping[str, object] | None = None) -> Node:
     """The checked logical plan of a query text; without schemas every name is taken for a column."""
-    plan = parse(text, Catalog.anything() if schemas is None else Catalog(schemas), params)
-    check_legal(plan)
-    return plan
+    return legal_form(written_plan(text, schemas, params)).plan
+
+
+def written_plan(text: str, schemas: Mapping[str, SourceSchema] | None,
+                 params: Mapping[str, object] | None = None) -> Node:
+    """The logical plan as it is written, for `explain`, which says what is wrong with it."""
+    return parse(text, Catalog.anything() if schemas is None else Catalog(schemas), params)
 
 
 def open_query(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
@@ -104,14 +108,14 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     >>> print(explain("SELECT count(*) [RANGE 10 s, SLIDE 5 s, WA ts] AS n FROM s").splitlines()[0])
     MON ── WindowAggregate: count(*) AS n [range 10s, slide 5s on ts]
     """
-    plan = plan_of(text, _schemas(streams, time) if streams else None, params)
+    plan = written_plan(text, _schemas(streams, time) if streams else None, params)
     frames = has_dataframe(streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
         text = explain_streams(plan, local, format, stats=stats, strategy=strategy, joins=joins)
         if not frames or format != "text":
             return text
-        return f"{text}\n\n{_explain_spark(plan, plain_inputs(streams)[0], stats)}"
+        return f"{text}\n\n{_explain_spark(legal_form(plan).plan, plain_inputs(streams)[0], stats)}"
     if format != "text" or not local:
         raise PlanError("analyze runs a query on the embedded engine and gives text: leave out the format, and give "
                         "paths, tables or rows")

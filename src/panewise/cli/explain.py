@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from panewise.api.explaining import analyze_streams, explain_streams
-from panewise.api.query import ENGINES, plan_of
+from panewise.api.query import ENGINES, written_plan
 from panewise.cli.terminal import key_value, output, parameter, query_text, unique
 from panewise.core.errors import PlanError, SourceError
 from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import unsupported
+from panewise.planner.legal_form import legal_form
 from panewise.planner.structures import STYLES
 from panewise.progress.late import LatePolicy
 
@@ -52,14 +53,14 @@ def command(options: argparse.Namespace) -> int:
     streams = unique(options.stream, "stream")
     opened = {n: FileStream.open(p, time=times.get(n)) for n, p in streams.items()}
     params = {n: parameter(v) for n, v in unique(options.param, "parameter").items()}
-    plan = plan_of(query_text(options.query), {n: s.schema for n, s in opened.items()} or None, params)
+    plan = written_plan(query_text(options.query), {n: s.schema for n, s in opened.items()} or None, params)
     if options.analyze:
         text = analyzed(plan, opened, options)
     else:
         text = explain_streams(plan, opened, options.format, stats=options.stats, strategy=options.strategy,
                                style=options.style, joins=options.joins)
         if options.format == "text":
-            text = f"{text}\n\n{engines(plan)}"
+            text = f"{text}\n\n{engines(legal_form(plan).plan)}"
     if options.out:
         try:
             Path(options.out).write_text(text + "\n", encoding="utf-8")

@@ -20,6 +20,8 @@ from panewise.core.ordinals import to_ordinals
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
 from panewise.planner.relation_statistics import InputStatistics, RelationStatistics, unit_of
+from panewise.planner.rewrites.scalars import conjuncts
+from panewise.planner.shares import keys_of, spread
 
 SMALLEST = 512
 """Hashes kept per column: estimates are off by about 1/√512, four per cent."""
@@ -37,12 +39,15 @@ class Values:
 
     smallest: list[int] = field(default_factory=list)
     batches: int = 0
+    rows: int = 0
+    """Rows that were looked at."""
 
     def add(self, column: pa.ChunkedArray) -> None:
         """The values of one batch."""
         self.batches += 1
         if self.batches > EVERY and self.batches % EVERY:
             return
+        self.rows += len(column)
         seen = np.concatenate([np.array(self.smallest, np.uint64), hashes_of(pc.unique(column))])
         self.smallest = np.unique(seen)[:SMALLEST].tolist()
 
@@ -112,7 +117,7 @@ class Collector:
         self._sources = {node.name: node for node in plan.walk() if isinstance(node, n.Source)}
         self._columns = _compared(plan)
         self._arrived = {name: Arrived() for name in self._sources}
-        self._passed: dict[str, Share] = {}
+        self._passed: dict[tuple[tuple[str, ...], ...], Share] = {}
         self._early: dict[str, Share] = {}
 
     def rows(self, stream: str, batch: pa.Table | pa.RecordBatch) -> None:
@@ -132,28 +137,33 @@ class Collector:
             if column in self._columns:
                 seen.values.setdefault(column, Values()).add(table.column(column))
 
-    def passed(self, predicate: Scalar, passed: int, came: int) -> None:
-        """Rows for which a condition held, of those that were tested."""
-        share = self._passed.setdefault(predicate.sql, Share())
+    def passed(self, predicate: Scalar, passed: int, came: int, *over: n.Node) -> None:
+        """Rows for which a condition held, of those that were tested; ``over`` is what it tests the rows of."""
+        keys = tuple(keys_of(part, *over) for part in conjuncts(predicate))
+        share = self._passed.setdefault(keys, Share())
         share.part, share.whole = share.part + passed, share.whole + came
 
-    def left(self, predicate: Scalar, early: int, all_of_them: int) -> None:
+    def left(self, key: str, early: int, all_of_them: int) -> None:
         """Results of a negation that left before their time, of all that left (Golab 2.2.2)."""
-        share = self._early.setdefault(predicate.sql, Share())
+        share = self._early.setdefault(key, Share())
         share.part, share.whole = share.part + early, share.whole + all_of_them
 
     def statistics(self) -> RelationStatistics:
         """What has been seen so far."""
         inputs = {name: self._input(seen) for name, seen in self._arrived.items() if seen.rows}
+        passing: dict[str, float] = {}
+        for keys, share in self._passed.items():
+            if share.whole:
+                passing |= spread(max(share.value, 1e-6), keys)
         return RelationStatistics(
-            MappingProxyType(inputs), {k: max(s.value, 1e-6) for k, s in self._passed.items() if s.whole},
-            {k: s.value for k, s in self._early.items() if s.whole}, measured=True)
+            MappingProxyType(inputs), passing, {k: s.value for k, s in self._early.items() if s.whole}, measured=True)
 
     def _input(self, seen: Arrived) -> InputStatistics:
         span = 0.0 if seen.first is None or seen.last is None else (seen.last - seen.first) / self.unit
         span *= seen.rows / max(seen.rows - 1, 1)  # n rows are n - 1 distances
         rate = seen.rows / span if span > 0 else float(seen.rows)
-        return InputStatistics(rate, MappingProxyType({c: max(v.estimate, 1.0) for c, v in seen.values.items()}))
+        return InputStatistics(rate, MappingProxyType({c: max(v.estimate, 1.0) for c, v in seen.values.items()}),
+                               seen={c: float(v.rows) for c, v in seen.values.items()})
 
 
 def _compared(plan: n.Node) -> frozenset[str]:

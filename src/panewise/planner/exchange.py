@@ -16,6 +16,7 @@ from panewise.plan import nodes as n
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, always_there, form_of
 from panewise.planner.partitioning import placement
 from panewise.planner.stream_joins import has_stream_join
+from panewise.planner.working import has_internal
 
 ABOVE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct,
          n.GroupAggregate)
@@ -28,7 +29,7 @@ Columns = Callable[[n.Node], Mapping[str, pa.DataType]]
 
 def exchanged(plan: n.Node, results: Columns) -> n.Node:
     """The plan with its lower parts as inputs of their own, where it cannot be split as a whole and they can."""
-    if placement(plan) is not None or has_stream_join(plan) or _is_internal(plan):
+    if placement(plan) is not None or has_stream_join(plan) or has_internal(plan):
         return plan
     parts = [node for node in _relations(plan, told=form_of(plan)) if _can_be_cut(plan, node)]
     topmost = _outermost(parts)
@@ -42,11 +43,6 @@ def exchanged(plan: n.Node, results: Columns) -> n.Node:
 def relayed(plan: n.Node) -> list[n.Relayed]:
     """The parts of a plan that run elsewhere."""
     return [node for node in plan.walk() if isinstance(node, n.Relayed)]
-
-
-def _is_internal(plan: n.Node) -> bool:
-    return any((isinstance(node, n.Window) and node.clause.internal) or
-               (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
 
 
 def _relations(plan: n.Node, told: Form) -> Iterator[n.Node]:

@@ -23,6 +23,8 @@ STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.Rela
 """Nodes below which another relation begins: what is inside no longer concerns the operators above."""
 AS_IT_IS = (n.Filter, n.Project, n.Qualify)
 """Nodes through which a table is still that table."""
+PASS_ON = (*AS_IT_IS, n.Lifetime, n.Union, n.Join, n.Distinct, n.TableJoin)
+"""Nodes that take back what one of their inputs takes back."""
 NEEDS_EXPIRY = (n.Distinct, n.BagDifference, n.AntiJoin)
 """Operators whose answer is wrong unless rows that left their window are gone."""
 NAMES = {n.Distinct: "DISTINCT", n.BagDifference: "EXCEPT ALL", n.AntiJoin: "NOT EXISTS"}
@@ -35,6 +37,11 @@ class Problem:
 
     node: n.Node
     message: str
+
+    @property
+    def because(self) -> str:
+        """What is wrong, without what to write instead."""
+        return self.message.rpartition(": ")[0] or self.message
 
 
 def check_legal(plan: n.Node, labels: Labels | None = None) -> Labels:
@@ -82,14 +89,24 @@ def _table_join(node: n.TableJoin, labels: Labels) -> Iterator[str]:
     table = next((t.name for t in node.table.walk() if isinstance(t, n.Table)), "the table")
     seen = labels[node.input]
     if seen.pattern is UpdatePattern.STR:
-        yield (f"the rows joined with table {table} may be taken back ({labels.reason(node.input)}), and by then the "
-               "table may have changed: join the stream with the table first, below the negation or aggregate")
+        yield (f"the rows joined with table {table} may be taken back ({_why_strict(node.input, labels)}), and by "
+               "then the table may have changed: join the stream with the table first, below the negation or aggregate")
     elif seen.downgrade().pattern is UpdatePattern.STR:
         yield (f"a window by rows cannot be joined with table {table}: when its rows leave is not known in time, and "
                "by then the table may have changed; use a time window, or join the stream before it is windowed")
     elif is_internal(node.input) and recurs(externalised(node.input)):
         yield (f"the rows joined with table {table} may be hidden by EXISTS and shown again, and by then the table may "
                "have changed: join the stream with the table first, below EXISTS")
+
+
+def _why_strict(node: n.Node, labels: Labels) -> str:
+    """Why rows are taken back: the reason of the operator that does it, not of those that pass it on."""
+    while isinstance(node, PASS_ON):
+        below = next((child for child in node.inputs if labels[child].pattern is UpdatePattern.STR), None)
+        if below is None:
+            break
+        node = below
+    return labels.reason(node)
 
 
 def _tables_below(node: n.Node) -> Iterator[str]:

@@ -25,6 +25,7 @@ from panewise.planner.rewrites.closure import LIMIT, Rewritten, closure, simplif
 from panewise.planner.rewrites.columns import apart, columns_of, owns, reordered
 from panewise.planner.rewrites.join_reorders import flattened, left_deep
 from panewise.planner.rewrites.scalars import equalities, movable
+from panewise.planner.shares import resolved
 from panewise.planner.structures import Structures, choose_structures, result_path, walk
 
 MARGIN = 0.1
@@ -97,6 +98,7 @@ def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, styl
     An illegal query is refused, unless a rewriting of it is legal (a join with a table above a negation). ``late_rows``
     says that late rows are shown or are errors: then no selection goes below a window, where it would hide some.
     """
+    statistics = None if statistics is None else resolved(plan, statistics)
     known = statistics or NOTHING_KNOWN
     found: list[Candidate] = []
     refused: list[Refused] = []

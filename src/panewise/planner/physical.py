@@ -23,8 +23,7 @@ from panewise.planner.refreshing import eager, restored
 from panewise.planner.relation_flow import Flows
 from panewise.planner.relation_statistics import NOTHING_KNOWN, RelationStatistics
 from panewise.planner.rewrites.columns import owns
-from panewise.planner.rewrites.join_reorders import equal_columns, flattened, type_of
-from panewise.planner.rewrites.scalars import equalities
+from panewise.planner.rewrites.join_reorders import equal_columns, flattened, follows, type_of
 from panewise.planner.structures import announced, choose_structures
 
 MAKE, STEP = 4.0, 1.0
@@ -134,7 +133,7 @@ def one_attribute(node: n.Node, least: int = 3) -> tuple[list[n.Node], list[str]
     if len(inputs) < least:
         return None
     classes = equal_columns(inputs, parts)
-    if len(classes) != 1 or any(len(equalities(part)) != 1 for part in parts):
+    if len(classes) != 1 or not all(follows(part, classes) for part in parts):
         return None
     columns = [[c for c in classes[0] if owns(side, c)] for side in inputs]
     names = [name for side in inputs for name in side.columns]

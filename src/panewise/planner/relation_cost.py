@@ -12,7 +12,7 @@ from math import log2
 
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_retroactive
-from panewise.planner.held import Style
+from panewise.planner.held import NOTHING, Style
 from panewise.planner.labels import Labels, Path, label
 from panewise.planner.relation_flow import Flow, Flows
 from panewise.planner.relation_statistics import NOTHING_KNOWN, RelationStatistics
@@ -107,7 +107,7 @@ def plan_cost(plan: n.Node, statistics: RelationStatistics = NOTHING_KNOWN, *, s
             if isinstance(node, n.Window):
                 processing[path] += 2 * flows[node].rate  # the window itself is kept and sends what it lets go
     state = {choice.path: _state(choice, flows[choice.node], style) for choice in structures.edges}
-    rows = sum(flows[choice.node].size for choice in structures.edges)
+    rows = sum(flows[choice.node].size for choice in structures.edges if choice.held != NOTHING)
     return PlanCost(processing, state, rows)
 
 

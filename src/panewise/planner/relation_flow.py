@@ -13,12 +13,14 @@ from math import exp, prod
 
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
-from panewise.planner.forms import is_retroactive
+from panewise.planner.forms import is_internal, is_retroactive
 from panewise.planner.labels import Labels, UpdatePattern, label
-from panewise.planner.relation_statistics import VALUES, RelationStatistics, unit_of
+from panewise.planner.relation_statistics import VALUES, RelationStatistics, occupied, unit_of
 from panewise.planner.rewrites.columns import owns
 from panewise.planner.rewrites.scalars import conjuncts, equalities
 from panewise.planner.rewrites.window_conditions import bare
+from panewise.planner.shares import known_share, taking_back_key
+from panewise.planner.working import has_internal, working_labels
 from panewise.windows.base import Clock
 
 RANGE_SHARE, OTHER_SHARE = 1 / 3, 1 / 2
@@ -60,7 +62,8 @@ class Flows(Mapping[n.Node, Flow]):
     """The flow of every node's output."""
 
     def __init__(self, plan: n.Node, statistics: RelationStatistics, labels: Labels | None = None) -> None:
-        self.plan, self.statistics, self.labels = plan, statistics, labels or label(plan)
+        self.plan, self.statistics, self.labels = plan, statistics, working_labels(labels or label(plan))
+        self._internal = has_internal(plan)
         self.unit = unit_of(plan)
         self._found: dict[n.Node, Flow] = {}
         self._visit(plan)
@@ -77,8 +80,14 @@ class Flows(Mapping[n.Node, Flow]):
     def _visit(self, node: n.Node) -> Flow:
         if node not in self._found:
             below = [self._visit(child) for child in node.inputs]
-            self._found[node] = self._flow(node, below)
+            self._found[node] = self._staying(node, self._flow(node, below))
         return self._found[node]
+
+    def _staying(self, node: n.Node, flow: Flow) -> Flow:
+        """Results of internal windows only grow, at the operator that shows them; not the state below it."""
+        if not self._internal or not is_internal(node) or self.labels[node].pattern is not UpdatePattern.MON:
+            return flow
+        return replace(flow, size=flow.rate * self.statistics.horizon, early=0.0, leaves=False)
 
     def _flow(self, node: n.Node, below: list[Flow]) -> Flow:
         match node:
@@ -93,7 +102,7 @@ class Flows(Mapping[n.Node, Flow]):
             case n.Qualify():
                 return replace(below[0], values={f"{node.alias}.{c}": v for c, v in below[0].values.items()})
             case n.Filter():
-                return scaled(below[0], self.share(node.predicate, below[0]))
+                return scaled(below[0], self.share(node.predicate, below[0], node.input))
             case n.Project():
                 return replace(below[0], values={i.name: self.computed(i.scalar, below[0]) for i in node.items})
             case n.Window():
@@ -105,20 +114,21 @@ class Flows(Mapping[n.Node, Flow]):
             case n.GroupAggregate():
                 return self._groups(node, below[0])
             case n.Join():
-                return self._join(node.predicate, *below)
+                return self._join(node, *below)
             case n.SemiJoin() | n.AntiJoin():
                 return self._existence(node, *below)
             case n.BagDifference():
-                return _difference(*below)
+                found = _difference(*below)
+                return replace(found, early=min(self._early(node, found.early, found.rate), found.rate))
             case n.TableJoin():
                 return self._table_join(node, *below)
             case n.BandJoin():
                 span = (node.left_range + node.right_range) / self.unit
-                pairs = self._join(node.predicate, *(replace(f, size=f.rate * span / 2) for f in below))
+                pairs = self._join(node, *(replace(f, size=f.rate * span / 2) for f in below))
                 return replace(pairs, size=pairs.rate * self.statistics.horizon, leaves=False)
             case n.TumblingJoin():
                 span = node.range / self.unit
-                pairs = self._join(node.predicate, *(replace(f, size=f.rate * span / 2) for f in below))
+                pairs = self._join(node, *(replace(f, size=f.rate * span / 2) for f in below))
                 return replace(pairs, size=pairs.rate * self.statistics.horizon, leaves=False)
         return below[0] if below else Flow(1.0, 1.0, {})
 
@@ -127,7 +137,7 @@ class Flows(Mapping[n.Node, Flow]):
     def _window(self, node: n.Window, stream: Flow) -> Flow:
         spec = bare(node.clause.spec)
         if node.clause.predicate is not None:
-            stream = scaled(stream, self.share(node.clause.predicate, stream))
+            stream = scaled(stream, self.share(node.clause.predicate, stream, node.input))
         if spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER):
             rows = float(getattr(spec, "n", 0) or getattr(spec, "range", 1))
             groups = prod(stream.value_count(c) for c in node.clause.partition)
@@ -146,31 +156,18 @@ class Flows(Mapping[n.Node, Flow]):
 
     # -- shares
 
-    def share(self, predicate: Scalar | None, flow: Flow) -> float:
-        """The share of rows for which a condition holds; parts are taken as independent."""
-        if predicate is None:
-            return 1.0
-        known = self.statistics.passing
-        if predicate.sql in known:
-            return known[predicate.sql]
-        return prod(known.get(part.sql, _guess(part, flow)) for part in conjuncts(predicate))
+    def share(self, predicate: Scalar | None, flow: Flow, *over: n.Node) -> float:
+        """The share of rows (of two inputs: pairs) for which a condition holds; parts are taken as independent."""
+        return prod(self._part(part, flow, *over) for part in conjuncts(predicate))
 
-    def _join(self, predicate: Scalar | None, left: Flow, right: Flow) -> Flow:
-        values = {**left.values, **right.values}
-        share = 1.0
-        pairs = {frozenset(pair) for pair in equalities(predicate)}
+    def _part(self, part: Scalar, flow: Flow, *over: n.Node) -> float:
+        found = known_share(self.statistics.passing, part, *over) if self.statistics.passing else None
+        return _guess(part, flow) if found is None else found
+
+    def _join(self, node: n.Join | n.BandJoin | n.TumblingJoin | n.TableJoin, left: Flow, right: Flow) -> Flow:
+        values, predicate = {**left.values, **right.values}, node.predicate
         both = Flow(1.0, 1.0, values)
-        if predicate is not None and predicate.sql in self.statistics.passing:
-            share = self.statistics.passing[predicate.sql]
-        else:
-            for part in conjuncts(predicate):
-                columns = tuple(part.columns)
-                if part.sql in self.statistics.passing:
-                    share *= self.statistics.passing[part.sql]
-                elif frozenset(columns) in pairs and len(columns) == 2:
-                    share /= max(both.value_count(c) for c in columns)
-                else:
-                    share *= _guess(part, both)
+        share = self.share(predicate, both, *node.inputs)
         for one, other in equalities(predicate):
             values[one] = values[other] = min(both.value_count(one), both.value_count(other))
         rate = share * (left.rate * right.size + right.rate * left.size)
@@ -186,16 +183,27 @@ class Flows(Mapping[n.Node, Flow]):
         absent = exp(-right.size / there)
         matched = there * (1.0 - absent) / domain
         shown = matched if isinstance(node, n.SemiJoin) else 1.0 - matched
-        if node.predicate is not None and node.predicate.sql in self.statistics.passing:
-            shown = self.statistics.passing[node.predicate.sql]
+        links = node.predicate
+        if links is not None and self.statistics.passing:
+            known = [known_share(self.statistics.passing, part, node.left, node.right) for part in conjuncts(links)]
+            if None not in known:
+                shown = prod(share for share in known if share is not None)
         shown = max(shown, LEAST)
         moved = right.rate * absent * left.size / domain if right.leaves or isinstance(node, n.AntiJoin) else 0.0
         early = moved + left.early * shown
         rate = left.rate * shown + moved
-        if node.predicate is not None and node.predicate.sql in self.statistics.premature:
-            early = self.statistics.premature[node.predicate.sql] * rate
+        early = self._early(node, early, rate)
         leaves = left.leaves or right.leaves or isinstance(node, n.AntiJoin)
         return Flow(rate, left.size * shown, left.values, min(early, rate), leaves)
+
+    def _early(self, node: n.SemiJoin | n.AntiJoin | n.BagDifference, early: float, rate: float) -> float:
+        """What is taken back early: as declared or measured, else as estimated."""
+        known = self.statistics.premature
+        if not known:
+            return early
+        as_written = "" if isinstance(node, n.BagDifference) or node.predicate is None else node.predicate.sql
+        share = known.get(taking_back_key(node), known.get(as_written))
+        return early if share is None else share * rate
 
     # -- grouping and tables
 
@@ -206,7 +214,7 @@ class Flows(Mapping[n.Node, Flow]):
         return Flow(below.rate + below.expiries, groups, values)
 
     def _table_join(self, node: n.TableJoin, below: Flow, table: Flow) -> Flow:
-        pairs = self._join(node.predicate, replace(below, early=0.0), replace(table, rate=0.0, leaves=False))
+        pairs = self._join(node, replace(below, early=0.0), replace(table, rate=0.0, leaves=False))
         if not is_retroactive(node):
             return replace(pairs, leaves=below.leaves)
         share = pairs.size / max(below.size * table.size, LEAST)
@@ -217,15 +225,6 @@ class Flows(Mapping[n.Node, Flow]):
 def scaled(flow: Flow, share: float) -> Flow:
     """A share of all rows."""
     return replace(flow, rate=flow.rate * share, size=flow.size * share, early=flow.early * share)
-
-
-def occupied(domain: float, rows: float) -> float:
-    """Different values among so many rows of a domain, spread evenly.
-
-    >>> round(occupied(100, 1000)), round(occupied(1000, 10))
-    (100, 10)
-    """
-    return domain * (1.0 - exp(-rows / domain)) if domain > 0 else 0.0
 
 
 def _guess(part: Scalar, flow: Flow) -> float:

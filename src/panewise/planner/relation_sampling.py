@@ -41,7 +41,7 @@ def _selections(plan: n.Node, name: str, table: pa.Table, collector: Collector) 
                 passed = sum(part.num_rows for part in arriving(below, name, table))
             except PanewiseError:  # what is wrong with a column is said by whoever runs the query
                 continue
-            collector.passed(below.predicate, passed, came)
+            collector.passed(below.predicate, passed, came, below.input)
 
 
 def _without_windows(node: n.Node) -> n.Node:

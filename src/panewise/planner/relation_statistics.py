@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import exp
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,8 @@ from panewise.plan import nodes as n
 
 RATE, VALUES, HORIZON = 1.0, 100.0, 3600.0
 """Taken where nothing is known: one row a unit, a hundred values a column, an hour of what never leaves."""
+DRIFT = 1.5
+"""A figure has drifted if it is so many times larger or smaller than before: less is within what estimates are off."""
 RATES = {"rows_per_second": 1.0, "rows_per_minute": 1 / 60, "rows_per_hour": 1 / 3600, "rows_per_unit": 1.0}
 UPDATES = {"updates_per_second": 1.0, "updates_per_minute": 1 / 60, "updates_per_hour": 1 / 3600,
            "updates_per_unit": 1.0}
@@ -33,6 +36,18 @@ class InputStatistics:
     """Different values of a column, by the column's own name."""
     rows: float | None = None
     """Rows of a table."""
+    seen: Mapping[str, float] = field(default_factory=dict, hash=False, repr=False)
+    """Rows among which the values of a column were counted, where they were."""
+
+    def values_beside(self, known: InputStatistics, *, counted: bool) -> Mapping[str, float]:
+        """These values, or those known before where so many rows would not show more; ``counted`` when they were
+        themselves counted in as many."""
+        found = dict(known.values)
+        for column, count in self.values.items():
+            was, rows = found.get(column), self.seen.get(column)
+            if was is None or rows is None or counted or not _alike(count, occupied(was, rows)):
+                found[column] = count
+        return found
 
     def split(self, parts: int, key: str) -> InputStatistics:
         """One of several parts, by the values of a column."""
@@ -61,9 +76,11 @@ class RelationStatistics:
         """One input; the usual figures where it is not known."""
         return self.inputs.get(name, _USUAL)
 
-
     def beside(self, known: RelationStatistics) -> RelationStatistics:
         """These figures, and of what they do not speak of those that were known before.
+
+        Four hundred rows have no more than four hundred values: what was declared stays if they have as many as so many
+        rows would.
 
         >>> now = RelationStatistics({"S": InputStatistics(2.0, {"a": 5.0})}, measured=True)
         >>> both = now.beside(RelationStatistics({"S": InputStatistics(1.0, {"b": 3.0}), "T": InputStatistics(9.0)}))
@@ -73,7 +90,7 @@ class RelationStatistics:
         inputs = dict(known.inputs)
         for name, seen in self.inputs.items():
             was = inputs.get(name, InputStatistics())
-            inputs[name] = InputStatistics(seen.rate, {**was.values, **seen.values},
+            inputs[name] = InputStatistics(seen.rate, seen.values_beside(was, counted=known.measured),
                                            was.rows if seen.rows is None else seen.rows)
         return replace(self, inputs=inputs, passing={**known.passing, **self.passing},
                        premature={**known.premature, **self.premature})
@@ -87,6 +104,19 @@ class RelationStatistics:
         """
         return replace(self, inputs={name: given.split(parts, keys[name]) if name in keys else given
                                      for name, given in self.inputs.items()})
+
+
+def occupied(domain: float, rows: float) -> float:
+    """Different values among so many rows of a domain, spread evenly.
+
+    >>> round(occupied(100, 1000)), round(occupied(1000, 10))
+    (100, 10)
+    """
+    return domain * (1.0 - exp(-rows / domain)) if domain > 0 else 0.0
+
+
+def _alike(one: float, other: float) -> bool:
+    return max(one, other) <= DRIFT * max(min(one, other), 1e-9)
 
 
 _USUAL = InputStatistics()

@@ -6,18 +6,19 @@ A proposal, not a switch: whoever runs the plan decides when to change over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from panewise.plan import nodes as n
 from panewise.planner.held import Style
 from panewise.planner.optimizer import Candidate, candidate, optimize
 from panewise.planner.relation_cost import figure
-from panewise.planner.relation_statistics import RelationStatistics
+from panewise.planner.relation_flow import Flows
+from panewise.planner.relation_statistics import DRIFT, RelationStatistics
 from panewise.planner.rewrites.closure import Rewritten
+from panewise.planner.rewrites.scalars import conjuncts
+from panewise.planner.shares import TAKES_BACK, keys_of, resolved, spread, taking_back_key
 from panewise.planner.structures import StateChoice
 
-DRIFT = 1.5
-"""A figure has drifted if it is so many times larger or smaller than before: less is within what estimates are off."""
 MARGIN = 0.2
 """How much cheaper another plan must be: changing over costs, too."""
 
@@ -79,6 +80,19 @@ def _shared(what: str, old: Mapping[str, float], new: Mapping[str, float]) -> It
         yield Drift(f"{what}{key}", old[key], new[key])
 
 
+def assumed(plan: n.Node, statistics: RelationStatistics) -> RelationStatistics:
+    """The statistics with the shares that a plan was costed with, known or guessed, as they are measured."""
+    flows = Flows(plan, statistics)
+    passing, premature = dict(statistics.passing), dict(statistics.premature)
+    for node in plan.walk():
+        if isinstance(node, n.Filter):
+            share = flows.share(node.predicate, flows[node.input], node.input)
+            passing |= spread(share, [keys_of(part, node.input) for part in conjuncts(node.predicate)])
+        elif isinstance(node, TAKES_BACK):
+            premature[taking_back_key(node)] = flows[node].premature
+    return replace(statistics, passing=passing, premature=premature)
+
+
 def propose_replan(plan: n.Node, old: RelationStatistics, new: RelationStatistics, *, style: Style = "upa",
                    margin: float = MARGIN, written: n.Node | None = None) -> Proposal | None:
     """Another plan for a running one, if statistics have drifted and it would now be cheaper by the margin.
@@ -87,7 +101,8 @@ def propose_replan(plan: n.Node, old: RelationStatistics, new: RelationStatistic
     as its user wrote it, from which other plans are found; the running plan if not given. The same plan with other
     state structures is a proposal as well.
     """
-    seen = drifts(old, new)
+    old, new = resolved(written or plan, old), resolved(written or plan, new)
+    seen = drifts(assumed(plan, old), new)
     if not seen:
         return None
     now = candidate(Rewritten(plan), new, style)

@@ -24,6 +24,7 @@ from panewise.planner.held import CHAINS, Style, held_as_result, held_by, maker_
 from panewise.planner.labels import Label, Labels, Path, UpdatePattern, label
 from panewise.planner.relation_flow import Flows
 from panewise.planner.rewrites.distinct_through_window import newest_row_is_enough
+from panewise.planner.working import working_labels
 
 STYLES: tuple[Style, ...] = ("upa", "negative", "direct")
 KEEP, EXPIRE, FIND, SEND = 1.0, 0.7, 0.8, 4.0
@@ -138,7 +139,7 @@ def choose_structures(plan: n.Node, *, style: Style = "upa", labels: Labels | No
     (0,) chains by key (rows leave in the order they came)
     (1,) chains by key (rows leave in the order they came)
     """
-    labels = labels or label(plan)
+    labels = working_labels(labels or label(plan))
     if style not in STYLES:
         raise PlanError(f"no execution style {style!r}: there are {', '.join(STYLES)}")
     if style == "direct":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from panewise.core.scalar import Scalar
+from panewise.plan import nodes as n
 from panewise.planner.collecting import Collector
 from panewise.planner.optimizer import Optimized
 from panewise.planner.relation_statistics import RelationStatistics
@@ -38,13 +39,13 @@ class Watch:
         self._seen += batch.num_rows
         self._collector.rows(stream, batch)
 
-    def passed(self, predicate: Scalar, passed: int, came: int) -> None:
-        """Rows for which a condition held."""
-        self._collector.passed(predicate, passed, came)
+    def passed(self, predicate: Scalar, passed: int, came: int, *over: n.Node) -> None:
+        """Rows for which a condition held, of those that came from below it."""
+        self._collector.passed(predicate, passed, came, *over)
 
-    def left(self, predicate: Scalar, early: int, all_of_them: int) -> None:
+    def left(self, key: str, early: int, all_of_them: int) -> None:
         """Results of a negation that left early."""
-        self._collector.left(predicate, early, all_of_them)
+        self._collector.left(key, early, all_of_them)
 
     @property
     def ready(self) -> bool:

@@ -1,9 +1,9 @@
 """Rules applied anywhere in a plan: once, until nothing changes, or to a bounded closure with the way to each plan.
 
-What surrounds a node decides which rules are safe there. Below a window, a join in time or a table that is met at a
-row's birth, and where results are shown with their lives, the time of a row is seen, so another of several equal rows
-is another answer. Below ``Rstream`` and ``-restore`` every movement of a window is reported, so rows that fail a later
-test still count; internal windows turn movements into results.
+What surrounds a node decides which rules are safe there. Below a window, a join in time, FIRST and LAST, or a table
+that is met at a row's birth, and where results are shown with their lives, the time of a row is seen, so another of
+several equal rows is another answer. Below ``Rstream`` and ``-restore`` every movement of a window is reported, so rows
+that fail a later test still count; internal windows turn movements into results.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
+from panewise.aggregates.registry import resolve
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.forms import Form, form_of
 from panewise.planner.rewrites import RULES, Role, Rule, rules_of
 from panewise.planner.rewrites.never import moved_above
+from panewise.planner.working import has_internal
 
 LIMIT = 60
 """Plans a closure may hold; what lies further away is not looked at."""
@@ -41,14 +43,14 @@ class Surroundings:
 
         Where late rows are shown, every row that comes to a window is seen, also one that would be left out later.
         """
-        internal = any((isinstance(node, n.Window) and node.clause.internal)
-                       or (isinstance(node, n.GroupAggregate) and node.internal) for node in plan.walk())
+        internal = has_internal(plan)
         return cls(internal or form_of(plan) is Form.LIVES, internal or late_rows, internal)
 
     def below(self, node: n.Node) -> Surroundings:
         """Those of a node's inputs."""
         births = isinstance(node, n.Window | n.WindowAggregate | n.BandJoin | n.TumblingJoin) or (
-            isinstance(node, n.TableJoin) and _at_birth(node))
+            isinstance(node, n.TableJoin) and _at_birth(node)) or (
+            isinstance(node, n.GroupAggregate) and _by_age(node))
         movements = False
         if isinstance(node, n.RelationToStream):
             births = births or node.kind is Kind.WSTREAM
@@ -63,6 +65,11 @@ class Surroundings:
 
 def _at_birth(node: n.TableJoin) -> bool:
     return any(isinstance(t, n.Named) and t.schema.kind is SourceKind.NRR for t in node.table.walk())
+
+
+def _by_age(node: n.GroupAggregate) -> bool:
+    """Whether the oldest or the newest row of a group is its value: which of several equal rows is there is seen."""
+    return any(resolve(call.function, call.parameters, call.distinct).needs_order for call in node.aggregates)
 
 
 @dataclass(frozen=True)

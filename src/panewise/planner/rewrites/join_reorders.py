@@ -72,9 +72,7 @@ def left_deep(inputs: list[n.Node], parts: list[Scalar]) -> n.Node | None:
     Columns that are equal to a third are equal: each step compares what it adds with what is there already.
     """
     classes = equal_columns(inputs, parts)
-    pairs = {frozenset(pair) for part in parts for pair in equalities(part)}
-    chained = {c for group in classes for c in group}
-    remaining = [p for p in parts if frozenset(p.columns) not in pairs or not p.columns <= chained]
+    remaining = [part for part in parts if not follows(part, classes)]
     plan = filtered(inputs[0], conjunction(_links(inputs[0], [], classes)))
     for i, side in enumerate(inputs[1:], start=1):
         pair = n.Join(plan, side)
@@ -88,6 +86,8 @@ def equal_columns(inputs: list[n.Node], parts: list[Scalar]) -> list[list[str]]:
     """Columns that the conditions make equal, as far as they are of one known type: others may compare as anything."""
     classes: list[list[str]] = []
     for one, other in (pair for part in parts for pair in equalities(part)):
+        if one == other:  # only says that it is not null
+            continue
         kinds = {type_of(side, c) for c in (one, other) for side in inputs if owns(side, c)}
         if None in kinds or len(kinds) != 1:
             continue
@@ -95,6 +95,14 @@ def equal_columns(inputs: list[n.Node], parts: list[Scalar]) -> list[list[str]]:
         merged = list(dict.fromkeys([c for group in joined for c in group] + [one, other]))
         classes = [group for group in classes if group not in joined] + [merged]
     return classes
+
+
+def follows(part: Scalar, classes: list[list[str]]) -> bool:
+    """Whether a condition holds where the columns of every class are equal: it is such an equality, and nothing else.
+
+    Not every condition on two equal columns is: ``a.x + b.x > 3`` says more than ``a.x = b.x``.
+    """
+    return any({one, other} <= set(group) for one, other in equalities(part) for group in classes)
 
 
 def _links(side: n.Node, before: list[n.Node], classes: list[list[str]]) -> list[Scalar]:

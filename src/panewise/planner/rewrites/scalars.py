@@ -8,8 +8,12 @@ from functools import lru_cache
 from panewise.core.scalar import Scalar
 
 VOLATILE = frozenset({"rand", "randn", "random", "uuid", "now", "current_timestamp", "current_date", "shuffle",
-                      "monotonically_increasing_id", "localtimestamp", "current_time", "unix_timestamp"})
+                      "monotonically_increasing_id", "localtimestamp", "localtime", "current_time", "unix_timestamp",
+                      "sysdate", "getdate", "systimestamp", "clock_timestamp", "today", "randstr", "uniform",
+                      "spark_partition_id", "input_file_name"})
 """Functions that give another answer each time: an expression with one of them stays where it is."""
+WITHOUT_BRACKETS = frozenset({"localtimestamp", "localtime"})
+"""Those of them that read as the name of a column: the brackets behind them are optional."""
 
 
 def conjuncts(predicate: Scalar | None) -> list[Scalar]:
@@ -84,11 +88,13 @@ def renamed(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
 def movable(scalar: Scalar) -> bool:
     """Whether an expression gives the same answer wherever and whenever it is computed.
 
-    >>> movable(Scalar("a > 3")), movable(Scalar("a > rand()"))
-    (True, False)
+    >>> movable(Scalar("a > 3")), movable(Scalar("a > rand()")), movable(Scalar.parse("a > localtimestamp()"))
+    (True, False, False)
     """
     from sqlglot import exp
 
+    if any(column.lower() in WITHOUT_BRACKETS for column in scalar.columns):
+        return False
     return not any((node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower() in VOLATILE
                    for node in scalar.tree.find_all(exp.Func))
 

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
 
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan import nodes as n
 from panewise.planner.rewrites.base import Role, Rule
 from panewise.planner.rewrites.columns import by_position
+from panewise.planner.rewrites.join_reorders import type_of
 from panewise.planner.rewrites.scalars import conjuncts, renamed
 from panewise.planner.rewrites.window_conditions import is_logical, is_partitioned, same_signature
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 def apply(node: n.Node) -> list[n.Node]:
@@ -75,13 +83,17 @@ def _no_common_group(union: n.Union, clause: n.WindowClause) -> bool:
         for part in union.parts:
             names = by_position(union, part)
             constants.append(None if names is None else constant_of(part, names[column]))
-        if None not in constants and len(set(constants)) == len(constants):
+        if None not in constants and len(set(constants)) == len(constants) and len(set(map(type, constants))) == 1:
             return True
     return False
 
 
-def constant_of(node: n.Node, column: str) -> str | None:
-    """The constant a column has in every row, as text; None if it is not known to have one."""
+def constant_of(node: n.Node, column: str) -> str | float | None:
+    """The constant a column has in every row, text or number; None if it is not known to have one.
+
+    Two that differ are different groups: 1 and 1.0 are one number, and texts that a column of numbers is compared with
+    are no constants, for they may be one number, too.
+    """
     from sqlglot import exp
 
     match node:
@@ -91,7 +103,7 @@ def constant_of(node: n.Node, column: str) -> str | None:
                 sides = (tree.left, tree.right) if isinstance(tree, exp.EQ) else None
                 if sides and isinstance(sides[0], exp.Column) and sides[0].name == column and \
                         isinstance(sides[1], exp.Literal):
-                    return sides[1].sql()
+                    return _compared(sides[1], type_of(node.input, column))
             return constant_of(node.input, column)
         case n.Project():
             item = next((i for i in node.items if i.name == column), None)
@@ -100,10 +112,24 @@ def constant_of(node: n.Node, column: str) -> str | None:
             if item.scalar.column_name is not None:
                 return constant_of(node.input, item.scalar.column_name)
             tree = item.scalar.tree
-            return tree.sql() if isinstance(tree, exp.Literal) else None
+            return _value(tree) if isinstance(tree, exp.Literal) else None
         case n.Qualify():
             return constant_of(node.input, column.removeprefix(f"{node.alias}."))
     return None
+
+
+def _compared(literal: exp.Literal, kind: object) -> str | float | None:
+    """What a column of this type is when it is equal to a literal."""
+    if not isinstance(kind, pa.DataType):
+        return None
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return _value(literal) if (text if literal.is_string else number) else None
+
+
+def _value(literal: exp.Literal) -> str | float:
+    """Numbers as the shortest type has them: what differs there differs in every type."""
+    return str(literal.this) if literal.is_string else float(np.float32(literal.this))
 
 
 RULE = Rule("window of union", "L3", "W(S1 ∪ S2) = W(S1) ∪ W(S2) for logical windows of one signature", apply, Role.LAW)

@@ -78,6 +78,7 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         self.running = plan if optimized is None else optimized.plan
         watched = optimized if known is not None else watched
         self.watch = None if watched is None else PlanWatch(watched)
+        known = known if optimized is None else optimized.statistics
         self.physical = self._physical(known, Joins.parse(joins)) if decided is None else decided
         compiler = Compiler(self._ports, self.style, self.physical)
         self._root = compiler.root(self.running, self._form)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from panewise.plan.nodes import AntiJoin, Filter, SemiJoin
+from panewise.plan.nodes import AntiJoin, BagDifference, Filter, SemiJoin
 from panewise.planner.optimizer import Optimized
 from panewise.planner.replan import Proposal
+from panewise.planner.shares import taking_back_key
 from panewise.planner.watching import Watch
 from panewise.queries.relations.tree import Stage
 
@@ -37,13 +38,13 @@ class PlanWatch:
     def _report(self, place: int, stage: Stage) -> None:
         """What a condition or a negation has done since the last period."""
         node = stage.node
-        if not isinstance(node, Filter | AntiJoin | SemiJoin) or node.predicate is None or not stage.inputs:
+        if not isinstance(node, Filter | AntiJoin | SemiJoin | BagDifference) or not stage.inputs:
             return
         now = (stage.told.lives, stage.told.ends, stage.inputs[0].told.lives)
         before = self._before.get(place, (0, 0, 0))
         self._before[place] = now
         lives, ends, came = (one - other for one, other in zip(now, before, strict=True))
         if isinstance(node, Filter):
-            self.watch.passed(node.predicate, lives, came)
+            self.watch.passed(node.predicate, lives, came, node.input)
         else:
-            self.watch.left(node.predicate, min(ends, lives), lives)
+            self.watch.left(taking_back_key(node), min(ends, lives), lives)
