@@ -155,9 +155,9 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
         inside = [*_relation_below(below)]
         if below.kind is not Kind.ISTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
                                                   for part in inside if isinstance(part, n.Distinct)):
-            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or for "
-                   "the next of their value: which copy of a value counts as its row is not kept, and so neither is "
-                   "which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
+            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or "
+                   "for the next of their value: which copy of a value counts as its row is not kept, and so neither "
+                   "is which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
         if below.kind is Kind.DSTREAM and any(isinstance(part, n.Union) for part in inside):
             yield ("a window by rows over what leaves a UNION: of equal rows of its parts the oldest counts as the one "
                    "that left, which is not kept, and so neither is which row left last; use a window of time")
