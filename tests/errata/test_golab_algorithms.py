@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import find, given, settings
@@ -24,6 +25,8 @@ from errata.golab_algorithms import (
 from oracle.building import by_time, joined, last, project, source, window
 from panewise.core.scalar import Scalar
 from panewise.engines.oracle import Oracle
+from panewise.kernels.relations.delta import Delta, Lives, Uids
+from panewise.kernels.relations.distinct import DistinctByEnd
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
@@ -232,6 +235,35 @@ def test_g_e8_keeping_the_youngest_loses_a_value_that_is_still_there():
     printed = delta_star(rows, UNTIL, printed=True)
     assert [tau for tau, values in enumerate(printed) if values] == list(range(1, 12))
     assert [tau for tau, values in enumerate(values_alive(rows)) if values] == list(range(1, 20))
+
+
+def shipped(rows: list[Row], step: int) -> list[tuple[str, int, int]]:
+    """What the kernel of DISTINCT names as representatives, as (value, from, until), in steps of so many instants."""
+    made = DistinctByEnd(pa.schema({"v": pa.string()}), Uids())
+    named: list[tuple[str, int, int]] = []
+    for upto in range(step, UNTIL + step, step):
+        new = sorted((r for r in rows if upto - step <= r.ts < upto), key=lambda r: r.ts)
+        born, ends = (np.array([getattr(r, name) for r in new], np.int64) for name in ("ts", "exp"))
+        lives = Lives(pa.table({"v": pa.array([r.value for r in new], pa.string())}), np.arange(len(new)), born, ends,
+                      np.stack([born, np.arange(len(new))]))
+        out = made.step([Delta(lives)], upto).lives
+        named += zip(out.table.column(0).to_pylist(), out.born.tolist(), out.expires.tolist(), strict=True)
+    return named
+
+
+@pytest.mark.parametrize("step", [1, 4, UNTIL])
+def test_g_e8_f4_the_kernel_names_the_representatives_of_the_fixture(step: int):
+    window = Row.window([(1, "a"), (2, "b"), (4, "a"), (6, "c"), (8, "a")], 10)
+    assert shipped(window, step) == [("a", 1, 11), ("b", 2, 12), ("c", 6, 16), ("a", 11, 18)]
+    weak = [Row(1, 10, "a"), Row(2, 20, "a"), Row(5, 12, "a")]
+    assert shipped(weak, step) == [("a", 1, 10), ("a", 10, 20)]  # the youngest would be gone at 12
+
+
+@few
+@given(unequal_lives, st.sampled_from([1, 3, UNTIL]))
+def test_g_e8_the_kernel_shows_exactly_the_values_present(rows: list[Row], step: int):
+    named = [Row(born, gone, value) for value, born, gone in shipped(rows, step)]
+    assert values_alive(named) == values_alive(rows)
 
 
 @given(times, lengths)

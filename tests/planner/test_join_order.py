@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
+from math import prod
 from random import Random
 from statistics import mean, median
 
@@ -43,11 +45,27 @@ def test_f10_join_sizes_of_table_5_3():
     assert {name: join_size(TABLE_3, order(name)) for name in sizes} == sizes
 
 
-def test_e12_the_third_window_counts_with_its_own_rows():
-    one, two, three = TABLE_3[:3]
+def window_of(stream: Stream) -> Counter[int]:
+    """The values of a full window with how often each is in it; of two windows one has all values of the other."""
+    return Counter(i % int(stream.values) for i in range(int(stream.rows)))
+
+
+def pairs_of(windows: list[Counter[int]]) -> int:
+    """How many combinations of rows have one value."""
+    return sum(prod(window[value] for window in windows) for value in windows[0])
+
+
+@pytest.mark.parametrize("streams", [TABLE_3, TABLE_5, TABLE_6], ids=["5.3", "5.5", "5.6"])
+def test_e12_the_third_window_counts_with_its_own_rows(streams: list[Stream]):
+    rounded = [Stream(1, n * v, v) for n, v in ((-(-s.rows // s.values), s.values) for s in streams)]  # no remainder
+    windows = [window_of(stream) for stream in rounded]
+    for members in permutations(range(4), 3):
+        real = pairs_of([windows[i] for i in members])
+        assert join_size(rounded, members) == pytest.approx(real, rel=1e-12)
+    one, two, three = rounded[:3]
     pairs = one.rows * two.rows / max(one.values, two.values)
     printed = pairs * two.rows / max(min(one.values, two.values), three.values)  # the second window once more
-    assert join_size(TABLE_3, [0, 1, 2]) == 800 != printed
+    assert printed != pytest.approx(pairs_of(windows[:3]), rel=0.01)
 
 
 def test_f10_cost_of_each_arrival_and_of_the_order_of_table_5_3():
@@ -71,8 +89,12 @@ def test_f10_table_5_5_moves_the_fast_stream_up():
 
 
 def test_e17_with_the_printed_rate_the_cost_would_be_another():
-    printed = table((100, 100, 40), (1, 100, 100), (1, 100, 8), (1, 100, 5))
-    assert order_cost(printed, order("2 1 3 4")) == 160200
+    """The text says of table 5.5 that its best order costs 16,200: so it does at a rate of 10, but not at 100."""
+    printed = table((100, 100, 40), *((s.rate, 100, s.values) for s in TABLE_5[1:]))
+    chosen = order("2 1 3 4")
+    assert [order_cost(streams, chosen) for streams in (TABLE_5, printed)] == [16_200, 160_200]
+    assert [min(every(streams)) for streams in (TABLE_5, printed)] == [16_200, 160_200]
+    assert best_order(TABLE_5) == best_order(printed) == chosen  # only the costs tell the rates apart
 
 
 @pytest.mark.parametrize(("text", "cost"), [

@@ -12,7 +12,7 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.plan.nodes import Distinct, Join, Qualify, Union, Window
 from panewise.planner.legality import check_legal
-from panewise.progress.timeline import Timeline
+from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.timeline import timeline as timeline_of
 from panewise.sql import parse
 from relations.plans import PLACES, TIME_WINDOWS, columns, timelines, windows
@@ -109,3 +109,17 @@ def test_of_rows_that_are_as_old_as_each_other_the_one_that_stays_longest_is_sho
                  Catalog({"s": ROWS, "t": ROWS}))
     rows = [{"ts": ts, "v": v} for ts, v in [(1, 1), (2, 2), (2, 1), (12, 1)]]
     assert_like_the_oracle(plan, timeline_of(s=rows, t=rows), style=style)
+
+
+KEYED = Catalog({name: SourceSchema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}, time="ts") for name in "st"})
+
+
+@pytest.mark.parametrize("cuts", [frozenset(), frozenset(range(9))], ids=["one batch", "row by row"])
+def test_a_younger_duplicate_that_leaves_sooner_is_not_kept_in_place_of_one_that_stays(cuts: frozenset[int]) -> None:
+    """Erratum G-E8: of the duplicates that wait the one that stays longest follows, not the youngest."""
+    plan = parse("SELECT DISTINCT x.k FROM s AS x [RANGE 9], t AS y [RANGE 4] WHERE x.v = y.v", KEYED)
+    rows = [("s", 1, "a", 0), ("s", 3, "a", 1), ("t", 5, "", 1), ("t", 7, "", 1), ("t", 8, "", 0)]
+    items = [Arrival(stream, {"ts": ts, "k": k, "v": v}) for stream, ts, k, v in rows]
+    found, _ = run_relation(plan, items, cuts)
+    assert sorted((row["valid_from"], row["expires_at"]) for row in found) == [(5, 9), (9, 11)]
+    assert_like_the_oracle(plan, items, cuts)

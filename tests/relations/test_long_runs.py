@@ -7,6 +7,7 @@ row is kept, and no cost grows with the length of the run or of the window.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,15 @@ import pytest
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
+from panewise.kernels.relations.count_window import CountedWindow
+from panewise.kernels.relations.group_aggregate import GroupAggregate as Grouped
+from panewise.kernels.relations.stores.queues import Calendar
+from panewise.kernels.relations.to_stream import RestoredSnapshots
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
     Distinct,
+    Filter,
     GroupAggregate,
     Join,
     NamedScalar,
@@ -47,7 +53,8 @@ COLUMNS = {"ts": pa.int64(), "k": pa.int64(), "v": pa.int64()}
 
 
 def shown(stream: str, spec: Any = None) -> Node:
-    attribute: Any = ("ts", OrdinalKind.INTEGER) if spec is None else ("row-num", OrdinalKind.ROWS)
+    by_time = spec is None or isinstance(spec, SlidingWindow)
+    attribute: Any = ("ts", OrdinalKind.INTEGER) if by_time else ("row-num", OrdinalKind.ROWS)
     clause = WindowClause(spec or SlidingWindow(150, 1), *attribute,
                           ("v",) if isinstance(spec, PartitionedCountWindow) else ())
     window = Window(Source(stream, SourceSchema(dict(COLUMNS), time="ts")), clause)
@@ -90,6 +97,13 @@ PLANS: dict[str, Node] = {
     "internal aggregate of pairs": GroupAggregate(internal(Join(Qualify(A, "l"), Qualify(PARTS, "r"),
                                                                 Scalar.parse("`l.k` = `r.k`"))),
                                                   (NamedScalar("k", Scalar.column("l.k")),), (call("n", "count"),)),
+    "restored": RelationToStream(shown("a", SlidingWindow(150, 50)), RelationToStreamKind.RSTREAM, restore=True),
+    "by rows that wait": GroupAggregate(shown("a", CountWindow(900, 700)), K, (call("n", "count"),)),
+    "aggregate of many groups": GroupAggregate(A, (*K, NamedScalar.column("v")), (call("n", "count"),
+                                                                                  call("mean", "avg", "k / 7.0"))),
+    "aggregate of lives that grow": GroupAggregate(Union((shown("a", SlidingWindow(900, 1)), Filter(
+        shown("b", SlidingWindow(9_000, 1)), Scalar.parse("k > 2500")))), (
+        NamedScalar("last", Scalar.parse("k % 40")),), (call("n", "count"), call("top", "max", "v"))),
 }
 
 
@@ -128,6 +142,31 @@ def test_small_steps_with_restarts_give_what_long_steps_give(name: str) -> None:
     assert small == large
     assert sum(small.values()) > 200
     assert query.status()["state_bytes"] < 4_000_000
+
+
+REACHED: dict[str, tuple[type, str, Callable[[Any], int]]] = {
+    "restored": (RestoredSnapshots, "_forget", lambda it: len(it._codes)),
+    "by rows that wait": (CountedWindow, "_forget", lambda it: len(it._held)),
+    "aggregate of many groups": (Grouped, "_forget_groups", lambda it: len(it._codes)),
+    "aggregate of lives that grow": (Calendar, "insert", lambda it: it._width if it._days else 0),
+}
+"""Plans that reach what is seldom done: of what class, in what method, and the number that shows that it was done."""
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_what_is_seldom_done_is_done_in_these_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, method, size = REACHED[name]
+    original, done = getattr(kind, method), []
+
+    def watched(self: Any, *arguments: Any) -> Any:
+        before = size(self)
+        result = original(self, *arguments)
+        done.append(before > 0 and size(self) != before)
+        return result
+
+    monkeypatch.setattr(kind, method, watched)
+    run(PLANS[name], 500)
+    assert any(done)
 
 
 SEVERAL = (call("n", "count"), call("top", "max", "v"), call("word", "min", "v / 3.0"), call("mean", "avg", "v / 7.0"),

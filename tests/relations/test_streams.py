@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import (
     AntiJoin,
@@ -29,12 +32,13 @@ from panewise.plan.nodes import (
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline, timeline
+from panewise.sql import parse
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import NowWindow
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, timelines, windows
-from relations.running import assert_like_the_oracle
+from relations.running import assert_like_the_oracle, run_relation
 from relations.test_group_aggregates import call
 
 EQUAL = Scalar.parse("k = `r.k`")
@@ -180,3 +184,29 @@ def test_rows_of_one_instant_keep_their_ages_through_every_stream_below_a_window
     rows = [Arrival("s", {"ts": 3, "k": "a", "v": v}) for v in (2, 1, 2)]
     assert [row["v"] for row in Oracle(newest, rows).results()] == [2]
     assert_like_the_oracle(newest, rows)
+
+
+KEYED = Catalog({"s": SourceSchema({"ts": pa.int64(), "k": pa.string()}, time="ts")})
+
+
+def keyed(*rows: tuple[int, str]) -> Timeline:
+    return [Arrival("s", {"ts": ts, "k": k}) for ts, k in rows]
+
+
+@pytest.mark.parametrize("cuts", [frozenset(), frozenset({1})], ids=["one batch", "a step later"])
+def test_of_copies_that_come_as_others_go_the_youngest_came(cuts: frozenset[int]) -> None:
+    """One a leaves as two come: the youngest of the three is the change, and so it is newer than b."""
+    plan = parse("SELECT k FROM (SELECT Istream(k) FROM s [RANGE 5]) AS z [ROWS 1]", KEYED)
+    items = keyed((0, "a"), (5, "a"), (5, "b"), (5, "a"))
+    assert Oracle(plan, items).relation_at(5) == [{"k": "a"}]
+    assert_like_the_oracle(plan, items, cuts)
+
+
+@pytest.mark.parametrize("cuts", [frozenset(), frozenset({1, 2})], ids=["one batch", "row by row"])
+def test_a_copy_that_follows_one_shown_before_is_not_restored_beside_it(cuts: frozenset[int]) -> None:
+    """Between the refreshes at 4 and 8 one a goes and another comes: no short-lived row, as many copies as before."""
+    plan = parse("SELECT Rstream-restore(k) FROM s [RANGE 6 SLIDE 4]", KEYED)
+    items = keyed((1, "a"), (8, "a"), (20, "b"))
+    found, _ = run_relation(plan, items, cuts)
+    assert sorted((row["valid_from"], row["k"]) for row in found if row["valid_from"] <= 8) == [(4, "a"), (8, "a")]
+    assert_like_the_oracle(plan, items, cuts)
