@@ -143,7 +143,7 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
                    "which copy of a value counts as its row is not kept, and so there is no first and last; use min or "
                    "max, or DISTINCT KEEP over windows of time")
     if ordered and (twice := _joined_with_itself(node.input)) is not None:
-        yield (f"{ordered[0]} over a join of stream {twice} with itself: a pair and the same two rows the other way "
+        yield (f"{ordered[0]} over a join of {twice} with itself: a pair and the same two rows the other way "
                "round are as old as each other, and so there is no first and last; use min or max")
 
 
@@ -152,29 +152,25 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
     if node.clause.spec.clock is Clock.TIME:
         return
     for below in (b for b in node.input.walk() if isinstance(b, n.RelationToStream)):
-        inside = [*_relation_below(below)]
         if below.kind is not Kind.ISTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
-                                                  for part in inside if isinstance(part, n.Distinct)):
+                                                  for part in _relation_below(below) if isinstance(part, n.Distinct)):
             yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or for "
                    "the next of their value: which copy of a value counts as its row is not kept, and so neither is "
                    "which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
-        if below.kind is Kind.DSTREAM and any(isinstance(part, n.Union) for part in inside):
-            yield ("a window by rows over what leaves a UNION: of equal rows of its parts the oldest counts as the one "
-                   "that left, which is not kept, and so neither is which row left last; use a window of time")
     yield from _counts_pairs(node.input)
 
 
 def _counts_pairs(node: n.Node) -> Iterator[str]:
     if (twice := _joined_with_itself(node)) is not None:
-        yield (f"a window by rows over a join of stream {twice} with itself: a pair and the same two rows the other "
+        yield (f"a window by rows over a join of {twice} with itself: a pair and the same two rows the other "
                "way round are as old as each other, and so neither is the newest; use a window of time")
 
 
 def _joined_with_itself(node: n.Node) -> str | None:
-    """A stream of which rows meet rows of the same stream."""
+    """A stream or table of which rows meet rows of the same one."""
     for below in node.walk():
-        if isinstance(below, n.Join | n.TimePairs):
-            names = [{s.name for s in side.walk() if isinstance(s, n.Source)} for side in below.inputs[:2]]
+        if isinstance(below, n.Join | n.TimePairs | n.TableJoin):
+            names = [{s.name for s in side.walk() if isinstance(s, n.Named)} for side in below.inputs[:2]]
             if names[0] & names[1]:
                 return min(names[0] & names[1])
     return None
