@@ -1,4 +1,4 @@
-"""Rows of several streams that have one instant: in shards their order is that of the streams, wherever input is cut."""
+"""Rows of several streams that have one instant: in shards their order is that of the streams, however input is cut."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
+from panewise.planner.origins import united_with_itself
 from panewise.planner.patterns import format_amount
 from panewise.planner.recurring import recurs
 from panewise.planner.refreshing import externalised
@@ -145,6 +146,9 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
     if ordered and (twice := _joined_with_itself(node.input)) is not None:
         yield (f"{ordered[0]} over a join of {twice} with itself: a pair and the same two rows the other way "
                "round are as old as each other, and so there is no first and last; use min or max")
+    elif ordered and (both := united_with_itself(node.input)) is not None:
+        yield (f"{ordered[0]} over a UNION of which two parts show rows of {both}: what one row gives in both is as "
+               "old as each other, and so there is no first and last; use min or max, or one part with a CASE")
 
 
 def _counts_ages(node: n.Window) -> Iterator[str]:
@@ -154,9 +158,10 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
     for below in (b for b in node.input.walk() if isinstance(b, n.RelationToStream)):
         if below.kind is not Kind.ISTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
                                                   for part in _relation_below(below) if isinstance(part, n.Distinct)):
-            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or for "
-                   "the next of their value: which copy of a value counts as its row is not kept, and so neither is "
-                   "which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
+            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or "
+                   "for the next of their value: which copy of a value counts as its row is not kept, and so neither "
+                   "is which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of "
+                   "time")
     yield from _counts_pairs(node.input)
 
 
@@ -164,6 +169,9 @@ def _counts_pairs(node: n.Node) -> Iterator[str]:
     if (twice := _joined_with_itself(node)) is not None:
         yield (f"a window by rows over a join of {twice} with itself: a pair and the same two rows the other "
                "way round are as old as each other, and so neither is the newest; use a window of time")
+    elif (both := united_with_itself(node)) is not None:
+        yield (f"a window by rows over a UNION of which two parts show rows of {both}: what one row gives in both is "
+               "as old as each other, and so neither is the newest; use a window of time, or one part with a CASE")
 
 
 def _joined_with_itself(node: n.Node) -> str | None:

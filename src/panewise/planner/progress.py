@@ -175,8 +175,8 @@ def _bounded(seen: Label) -> bool:
 def _join(below: list[Progress], labels: list[Label]) -> Progress:
     kept = tuple(a for b, seen in zip(below, labels, strict=True) if _bounded(seen) for a in b.attributes)
     lost = tuple(a for b in below for a in b.attributes if a not in kept)
-    note = "" if kept or not lost else ("rows of both sides stay until others arrive, or for ever, so a new row may join "
-                                        "one of any age: give at least one side a time window")
+    note = "" if kept or not lost else ("rows of both sides stay until others arrive, or for ever, so a new row may "
+                                        "join one of any age: give at least one side a time window")
     return Progress(kept, PunctuationRule.JOIN if kept else PunctuationRule.ABSORB, lost, note)
 
 

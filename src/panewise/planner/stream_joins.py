@@ -88,8 +88,8 @@ def _in_order_of_arrival(aggregate: n.WindowAggregate, engine: str) -> Iterator[
     by_arrival = aggregate.window.attribute in ROW_NUM_NAMES or aggregate.window.spec.kind == "slide by tuple"
     if by_arrival or any(call.function in OF_ARRIVAL for call in aggregate.aggregates):
         if engine == "spark":
-            yield ("an aggregate of the arrival order over a join of streams, of which a shard does not know whose rows "
-                   "came first, is not yet run")
+            yield ("an aggregate of the arrival order over a join of streams, of which a shard does not know whose "
+                   "rows came first, is not yet run")
         streams = Counter(node.name for node in aggregate.walk() if isinstance(node, n.Source))
         if max(streams.values()) > 1 or sum(isinstance(node, STREAM_JOINS) for node in aggregate.walk()) > 1:
             yield ("an aggregate of the arrival order over several joins, or over a stream joined with itself, is not "

@@ -35,7 +35,7 @@ class StreamInput:
         self.bounds = BoundTable(attribute or "")
         self.rows = 0
         self.after = 0
-        """What is added to the numbers of its rows among all: where streams are ordered, they follow all of those before."""
+        """What is added to the numbers of its rows among all: where streams are ordered, they follow those before."""
         self.finished = False
         self._usual: pa.Schema | None = None
 

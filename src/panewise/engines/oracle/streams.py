@@ -73,7 +73,7 @@ def _differences(d: Definition, node: Node, kind: Kind) -> list[Tup]:
         gained, lost = _bag(now), _bag(before)
         gained, lost = gained - lost, lost - gained
         if kind is Kind.ISTREAM:  # of equal copies that came the youngest
-            moved = _take(sorted(_only(now, before), key=lambda t: t.age, reverse=True), gained)[::-1]
+            moved = _take(sorted(_only(now, before), key=lambda t: t.age)[::-1], gained)[::-1]
         else:  # and of those that went the oldest
             moved = _take(sorted(_only(before, now), key=lambda t: t.age), lost)
         found += [_dated(t, tau, i) for i, t in enumerate(moved)]

@@ -4,8 +4,8 @@ A deletion takes the oldest row with equal columns, that of the time aside. Wher
 that was deleted may not come back for another entity: rows already joined with it would seem to belong to the new one
 (Golab 3.3.1).
 
-A row is as old as its time, then as its place in the table (`core.ages`): those that came are numbered as their instants
-are complete, so that the number does not depend on the order of arrival of other inputs.
+A row is as old as its time, then as its place in the table (`core.ages`): those that came are numbered as their
+instants are complete, so that the number does not depend on the order of arrival of other inputs.
 """
 
 from __future__ import annotations
