@@ -147,8 +147,8 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
         yield (f"{ordered[0]} over a join of {twice} with itself: a pair and the same two rows the other way "
                "round are as old as each other, and so there is no first and last; use min or max")
     elif ordered and (both := united_with_itself(node.input)) is not None:
-        yield (f"{ordered[0]} over a UNION of which two parts show rows of {both}: what one row gives in both is as "
-               "old as each other, and so there is no first and last; use min or max, or one part with a CASE")
+        yield (f"{ordered[0]} over a UNION of which two parts show rows of {both}, but not the same values: these are "
+               "as old as each other, and so there is no first and last; use min or max")
 
 
 def _counts_ages(node: n.Window) -> Iterator[str]:
@@ -170,8 +170,8 @@ def _counts_pairs(node: n.Node) -> Iterator[str]:
         yield (f"a window by rows over a join of {twice} with itself: a pair and the same two rows the other "
                "way round are as old as each other, and so neither is the newest; use a window of time")
     elif (both := united_with_itself(node)) is not None:
-        yield (f"a window by rows over a UNION of which two parts show rows of {both}: what one row gives in both is "
-               "as old as each other, and so neither is the newest; use a window of time, or one part with a CASE")
+        yield (f"a window by rows over a UNION of which two parts show rows of {both}, but not the same values: "
+               "these are as old as each other, and so neither is the newest; use a window of time")
 
 
 def _joined_with_itself(node: n.Node) -> str | None:

@@ -1,7 +1,7 @@
 """Which inputs a row of a plan comes from: what its age is made of.
 
 Two rows of one instant that come from rows of different inputs have different ages. Those of two parts of a UNION may
-come from the very same rows; then nothing says which is the older one.
+come from the very same rows; then nothing says which is the older one, and nobody asks if both show the same values.
 """
 
 from __future__ import annotations
@@ -16,16 +16,31 @@ Origins = frozenset[frozenset[str]]
 
 
 def united_with_itself(node: n.Node) -> str | None:
-    """The inputs of rows that two parts of a UNION may both show."""
+    """The inputs of rows of which two parts of a UNION may show different values."""
     for below in node.walk():
         if isinstance(below, n.Union):
-            seen: set[frozenset[str]] = set()
+            seen: dict[frozenset[str], n.Node] = {}
             for part in below.parts:
-                mine = origins(part)
-                if both := seen & mine:
-                    return " and ".join(min(sorted(names) for names in both))
-                seen |= mine
+                shown = _values(part)
+                for names in sorted(origins(part), key=sorted):
+                    if seen.setdefault(names, shown) != shown:
+                        return " and ".join(sorted(names))
     return None
+
+
+def _values(node: n.Node) -> n.Node:
+    """The plan without what only chooses among its rows."""
+    match node:
+        case n.Window() if not node.clause.numbered:
+            return _values(node.input)
+        case n.Filter() | n.Distinct():
+            return _values(node.input)
+        case n.SemiJoin() | n.AntiJoin() | n.BagDifference():
+            return _values(node.left)
+        case n.GroupAggregate() | n.WindowAggregate():
+            return node
+        case _:
+            return node.with_inputs(*map(_values, node.inputs)) if node.inputs else node
 
 
 def origins(node: n.Node) -> Origins:
