@@ -41,9 +41,6 @@ REFUSED = {
     "rows of a stream of replaced values": (
         n.Window(n.RelationToStream(n.Distinct(window(MINUTE), "recent"), Kind.RSTREAM), window(CountWindow(5)).clause),
         "which value is the newest"),
-    "rows of what leaves a union": (
-        n.Window(n.RelationToStream(n.Union((window(MINUTE), window(MINUTE, "R"))), Kind.DSTREAM),
-                 window(CountWindow(5)).clause), "which row left last"),
     "rows of replaced values that leave": (
         n.Window(n.RelationToStream(n.Distinct(window(MINUTE), "recent"), Kind.DSTREAM), window(CountWindow(5)).clause),
         "which value is the newest"),
@@ -55,6 +52,12 @@ REFUSED = {
                          (n.AggregateCall("z", "last", (Scalar.column("a"),)),)), "no first and last"),
     "output window by rows over a stream that is joined with itself": (
         rows(n.Join(window(MINUTE), n.Qualify(window(MINUTE), "r"))), "as old as each other"),
+    "rows of a union that show one row twice": (
+        n.Window(n.Union((projected(source(), "a"), projected(source(), "b"))), window(CountWindow(5)).clause),
+        "two parts show rows of S"),
+    "rows that meet one table twice": (
+        n.Window(n.TableJoin(n.TableJoin(source(), table()), table()), window(CountWindow(5)).clause),
+        "neither is the newest"),
     "internal under distinct": (n.Distinct(INTERNAL), "INTERNAL window under DISTINCT"),
     "internal under except": (n.BagDifference(INTERNAL, window(MINUTE, "R")), "INTERNAL window under EXCEPT ALL"),
     "internal on the right of except": (n.BagDifference(window(MINUTE, "R"), INTERNAL), "under EXCEPT ALL"),

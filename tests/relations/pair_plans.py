@@ -12,7 +12,9 @@ from panewise.core.scalar import Scalar
 from panewise.plan.nodes import BandJoin, NamedScalar, Node, Project, Qualify, TumblingJoin, Union, Window, WindowClause
 from panewise.planner.stream_joins import missing_in
 from panewise.windows.base import Clock
+from panewise.windows.count import CountWindow
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, source
+from relations.random_plans import by_rows, is_legal
 
 STREAMS = ("s", "t", "u")
 CONDITIONS = (None, "`{l}.k` = `{r}.k`", "`{l}.k` = `{r}.k`", "`{l}.k` = `{r}.k` AND `{l}.v` <= `{r}.v`")
@@ -62,13 +64,13 @@ def pairs(draw: st.DrawFn, **options: Any) -> Project:
 
 @st.composite
 def pair_windows(draw: st.DrawFn, kinds: Specs = TIME_WINDOWS | COUNT_WINDOWS, **options: Any) -> Window:
-    """Any window over pairs: by their birth, by the time of one side, by rows."""
-    below, spec = draw(pairs(**options)), draw(kinds)
+    """Any window over pairs: by their birth, by the time of one side, by rows where these have an order."""
+    below = draw(pairs(**options))
+    spec = draw(kinds if is_legal(by_rows(below, CountWindow(1))) else TIME_WINDOWS)
     if spec.clock is Clock.TIME:
         attribute = draw(st.sampled_from(["ts", ""] if missing_in(below, "ts") is None else [""]))
         return Window(below, WindowClause(spec, attribute, OrdinalKind.INTEGER))
-    partition = ("k",) if spec.per_partition else ()
-    return Window(below, WindowClause(spec, "row-num", OrdinalKind.ROWS, partition))
+    return by_rows(below, spec)
 
 
 LEAVES: st.SearchStrategy[Node] = (pairs() | pair_windows()).map(

@@ -32,9 +32,11 @@ from panewise.plan.nodes import (
     WindowClause,
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.legality import problems
 from panewise.progress.timeline import Timeline
-from panewise.windows.base import Clock
+from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.calendar import CalendarWindow
+from panewise.windows.count import CountWindow
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, columns, source, timelines, windows
 from relations.random_days import CALENDAR_WINDOWS, days, in_days
 from relations.random_tables import beside_a_table, table_rows
@@ -143,24 +145,26 @@ def binary(draw: st.DrawFn, kind: str, one: Node, other: Node) -> Node:
 
 @st.composite
 def stream_again(draw: st.DrawFn, below: Node, kinds: Specs) -> Node:
-    """A relation as a stream, with a window over it, by rows only where the rows of an instant have different ages."""
+    """A relation as a stream, with a window over it, by rows only where the rows of an instant have an order."""
     stream = RelationToStream(below, draw(STREAM_KINDS))
     spec = draw(kinds if _ages_are_known(stream) else TIME_WINDOWS)
     if spec.clock is Clock.TIME:
         return Window(stream, WindowClause(spec, "valid_from", OrdinalKind.INTEGER))
-    partition = ("k",) if spec.per_partition else ()
-    return Window(stream, WindowClause(spec, "row-num", OrdinalKind.ROWS, partition))
+    return by_rows(stream, spec)
 
 
-IN_ORDER = (Filter, Project, Window, Source, GroupAggregate, RelationToStream)
+def by_rows(below: Node, spec: WindowSpec) -> Window:
+    """A window by rows."""
+    return Window(below, WindowClause(spec, "row-num", OrdinalKind.ROWS, ("k",) if spec.per_partition else ()))
+
+
+def is_legal(plan: Node) -> bool:
+    """Whether engines would run it: what asks for the order of rows that have none is refused."""
+    return next(problems(plan), None) is None
 
 
 def _ages_are_known(stream: Node) -> bool:
-    """Not where equal copies have different ages and lives, for then another copy may leave than the one that counts.
-
-    Joins, unions and tables have such copies; DISTINCT has one row for all of them, and only knows its value.
-    """
-    return all(isinstance(node, IN_ORDER) for node in stream.walk())
+    return is_legal(by_rows(stream, CountWindow(1)))
 
 
 @st.composite

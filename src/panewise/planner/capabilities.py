@@ -145,7 +145,7 @@ def unsupported(plan: n.Node, engine: str) -> Iterator[str]:
     if capability.nodes is None:
         return
     if capability.stream_joins and has_stream_join(plan):
-        yield from (f"{gap} by the {engine} engine" for gap in stream_join_gaps(plan))
+        yield from (f"{gap} by the {engine} engine" for gap in stream_join_gaps(plan, engine))
         if is_pairs(plan):
             return
     relational = bool(capability.relations) and is_relational(plan)

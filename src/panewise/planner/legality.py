@@ -13,6 +13,7 @@ from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
+from panewise.planner.origins import united_with_itself
 from panewise.planner.patterns import format_amount
 from panewise.planner.recurring import recurs
 from panewise.planner.refreshing import externalised
@@ -159,9 +160,12 @@ def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
             yield (f"{ordered[0]} over DISTINCT of rows that leave early, by arrivals, or for the next of their value: "
                    "which copy of a value counts as its row is not kept, and so there is no first and last; use min or "
                    "max, or DISTINCT KEEP over windows of time")
-    if ordered and (twice := read_twice(node.input)) is not None:
-        yield (f"{ordered[0]} over results that a row of stream {twice} is part of in two ways: they are as old as "
-               "each other, and so there is no first and last; use min or max")
+    if ordered and (twice := _joined_with_itself(node.input)) is not None:
+        yield (f"{ordered[0]} over a join of {twice} with itself: a pair and the same two rows the other way "
+               "round are as old as each other, and so there is no first and last; use min or max")
+    elif ordered and (both := united_with_itself(node.input)) is not None:
+        yield (f"{ordered[0]} over a UNION of which two parts show rows of {both}, but not the same values: these are "
+               "as old as each other, and so there is no first and last; use min or max")
 
 
 def _counts_ages(node: n.Window) -> Iterator[str]:
@@ -169,34 +173,31 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
     if node.clause.spec.clock is Clock.TIME:
         return
     for below in (b for b in node.input.walk() if isinstance(b, n.RelationToStream)):
-        inside = [*_relation_below(below)]
         if below.kind is not Kind.ISTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
-                                                  for part in inside if isinstance(part, n.Distinct)):
+                                                  for part in _relation_below(below) if isinstance(part, n.Distinct)):
             yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or "
                    "for the next of their value: which copy of a value counts as its row is not kept, and so neither "
-                   "is which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
-        if below.kind is Kind.DSTREAM and any(isinstance(part, n.Union) for part in inside):
-            yield ("a window by rows over what leaves a UNION: of equal rows of its parts the oldest counts as the one "
-                   "that left, which is not kept, and so neither is which row left last; use a window of time")
+                   "is which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of "
+                   "time")
     yield from _counts_pairs(node.input)
 
 
 def _counts_pairs(node: n.Node) -> Iterator[str]:
-    if (twice := read_twice(node)) is not None:
-        yield (f"a window by rows over results that a row of stream {twice} is part of in two ways: they are as old as "
-               "each other, and so neither is the newest; use a window of time")
+    if (twice := _joined_with_itself(node)) is not None:
+        yield (f"a window by rows over a join of {twice} with itself: a pair and the same two rows the other "
+               "way round are as old as each other, and so neither is the newest; use a window of time")
+    elif (both := united_with_itself(node)) is not None:
+        yield (f"a window by rows over a UNION of which two parts show rows of {both}, but not the same values: "
+               "these are as old as each other, and so neither is the newest; use a window of time")
 
 
-def read_twice(node: n.Node) -> str | None:
-    """A stream whose rows come out by two ways, in a join with itself or by two parts of a union.
-
-    Rows are as old as the rows they come from: a pair, and the same two rows the other way round, have no order.
-    """
-    met: set[str] = set()
-    for name in _origins(node):
-        if name in met:
-            return name
-        met.add(name)
+def _joined_with_itself(node: n.Node) -> str | None:
+    """A stream or table of which rows meet rows of the same one."""
+    for below in node.walk():
+        if isinstance(below, n.Join | n.TimePairs | n.TableJoin):
+            names = [{s.name for s in side.walk() if isinstance(s, n.Named)} for side in below.inputs[:2]]
+            if names[0] & names[1]:
+                return min(names[0] & names[1])
     return None
 
 

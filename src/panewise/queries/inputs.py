@@ -34,6 +34,8 @@ class StreamInput:
         self.by_substream = by_substream  # results are grouped by what the generator calls a substream
         self.bounds = BoundTable(attribute or "")
         self.rows = 0
+        self.after = 0
+        """What is added to the numbers of its rows among all: where streams are ordered, they follow those before."""
         self.finished = False
         self._usual: pa.Schema | None = None
 
@@ -49,7 +51,7 @@ class StreamInput:
             seen = self.generator.observe(values, extra, high=high)
             bounds = self._in_force(table, values, seen)
             made = self._generated(seen.after)
-        first = self.rows + 1
+        first, arrived = self.rows + 1, self.after + arrived
         chunk = Chunk(table, self.name, range(first, first + count), range(arrived + 1, arrived + 1 + count), bounds,
                       values)
         return chunk, made

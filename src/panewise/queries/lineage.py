@@ -14,12 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.ages import NOBODY
 from panewise.core.ordinals import Ordinals
 
 BORN, ARRIVAL = "<born>", "<arrival {}>"
 """Columns beside those of a row, on its way through joins and out of them."""
-NOBODY = -1
-"""The arrival of a row that is not there: older than all others."""
 NEVER_BORN = -(2**63)
 
 Arrivals = npt.NDArray[np.int64]
@@ -75,4 +74,4 @@ class Lineage:
 def of_both(births: Sequence[Ordinals], arrivals: Sequence[pa.ChunkedArray]) -> Lineage:
     """Rows made of others: as young as the youngest (rule U6); what a row without a partner lacks is nobody's."""
     found = np.stack([pc.fill_null(column, NOBODY).to_numpy() for column in arrivals])
-    return Lineage(np.maximum.reduce(births), -np.sort(-found, axis=0))
+    return Lineage(np.maximum.reduce(births), np.sort(found, axis=0)[::-1])

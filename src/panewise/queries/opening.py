@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from panewise.core.ages import first_of_stream, numbered
 from panewise.core.errors import PlanError
 from panewise.plan.nodes import Node
 from panewise.planner.capabilities import check
@@ -49,6 +50,18 @@ def open_plan(plan: Node, *, late: str | LatePolicy = "drop", progress: Progress
                         "open nor close; leave it out")
     return RelationQuery(plan, late=late, progress=progress, emit=emit, stats=stats, current=current, joins=joins,
                          style="upa" if strategy == "auto" else strategy)
+
+
+def ordered_by_stream(query: RunningQuery) -> RunningQuery:
+    """The query, in which rows of different streams that have one instant are ordered by the names of the streams.
+
+    Only then by arrival, as if the streams came one after the other: for queries that hear rows of one stream in their
+    order, but not which of two rows of different streams came first.
+    """
+    numbers = numbered(source.name for source in query.sources)
+    for source in query.sources:
+        source.after = first_of_stream(numbers[source.name])
+    return query
 
 
 def ordering_columns(query: RunningQuery) -> dict[str, str | None]:

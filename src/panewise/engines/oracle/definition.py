@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from panewise.core.ages import stream_rows
 from panewise.core.errors import LateRowError
 from panewise.engines.oracle import accumulation, inputs, instants, relations, scopes
 from panewise.engines.oracle.expressions import Expressions
@@ -27,10 +28,12 @@ class Definition:
 
     def __init__(self, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
                  late: str = "drop", progress: str | Mapping[str, str] = "source",
-                 registered_at: int | None = None) -> None:
+                 registered_at: int | None = None, numbers: Mapping[str, int] | None = None) -> None:
         self.timeline, self.tables = timeline, dict(tables or {})
         self.policy, self.registered_at = LatePolicy.parse(late).value, registered_at
         self._progress = progress
+        self.numbers = dict(numbers or {})
+        """The inputs in the order that counts for rows of tables (`core.ages`)."""
         self.expressions = Expressions()
         self.late: dict[tuple[int, ...], Mapping[str, Any]] = {}
         self._streams: dict[tuple[int, Guard], list[Tup]] = {}
@@ -100,7 +103,7 @@ class Definition:
         if self.policy == "error":
             raise LateRowError(f"row {dict(row.origin or row.values)} came after a punctuation had promised that "
                                f"nothing below {row.late_by} would; choose another late policy to go on")
-        self.late[row.order] = row.origin or row.values
+        self.late[stream_rows(row.order)] = row.origin or row.values
 
     def since_registration(self, rows: list[Tup]) -> list[Tup]:
         """Windows show nothing from before the query was registered (rule U1)."""

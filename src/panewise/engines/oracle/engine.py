@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.core.ages import numbered
 from panewise.core.errors import PlanError
 from panewise.engines.oracle import changes, windows
 from panewise.engines.oracle.changes import Change, Form
@@ -14,7 +15,7 @@ from panewise.engines.oracle.definition import Definition
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.engines.oracle.windows import Closing
-from panewise.plan.nodes import Node, WindowAggregate
+from panewise.plan.nodes import Named, Node, WindowAggregate
 from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, time_kind
 from panewise.progress.timeline import Timeline
 
@@ -44,7 +45,8 @@ class Oracle:
                  registered_at: int | None = None) -> None:
         self.plan = plan
         self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
-                                      registered_at=registered_at)
+                                      registered_at=registered_at,
+                                      numbers=numbered(node.name for node in plan.walk() if isinstance(node, Named)))
         self._kind = time_kind(plan)
 
     @property

@@ -72,10 +72,10 @@ def _differences(d: Definition, node: Node, kind: Kind) -> list[Tup]:
         now = d.relation(node, tau)
         gained, lost = _bag(now), _bag(before)
         gained, lost = gained - lost, lost - gained
-        if kind is Kind.ISTREAM:  # of equal copies the youngest came
-            moved = _take(sorted(now, key=lambda t: t.age, reverse=True), gained)[::-1]
-        else:  # and the oldest went
-            moved = _take(sorted(before, key=lambda t: t.age), lost)
+        if kind is Kind.ISTREAM:  # of equal copies that came the youngest
+            moved = _take(sorted(_only(now, before), key=lambda t: t.age)[::-1], gained)[::-1]
+        else:  # and of those that went the oldest
+            moved = _take(sorted(_only(before, now), key=lambda t: t.age), lost)
         found += [_dated(t, tau, i) for i, t in enumerate(moved)]
         before = now
     return found
@@ -122,6 +122,12 @@ def refresh_at_or_after(spec: WindowSpec, tau: int) -> int:
 
 def _bag(rows: list[Tup]) -> Bag:
     return Counter(value_of(t.values) for t in rows)
+
+
+def _only(rows: list[Tup], others: list[Tup]) -> list[Tup]:
+    """Rows that are not among the others: where copies are equal it still counts which of them moved."""
+    known = {(t.key, value_of(t.values)) for t in others}
+    return [t for t in rows if (t.key, value_of(t.values)) not in known]
 
 
 def _take(rows: list[Tup], wanted: Bag) -> list[Tup]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from panewise.core.ages import first_in_table
 from panewise.core.errors import SchemaError
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.late import kind_of
@@ -52,11 +53,12 @@ def contents(d: Definition, node: Node, tau: int, *, before: bool = False) -> li
         return operators.each_row(d, node, contents(d, node.inputs[0], tau, before=before))
     table = table_of(node)
     rows: list[Tup] = []
+    first = first_in_table(d.numbers.get(table.name, 0))
     for i, change in enumerate(changes_of(d, table)):
         if change.at > tau or (before and change.at == tau):
             break
         if change.insert:
-            rows.append(Tup(dict(change.row), change.at, (table.name, i), ()))
+            rows.append(Tup(dict(change.row), change.at, (table.name, i), (first + i,)))
         else:
             gone = next((t for t in rows if change.row.items() <= t.values.items()), None)
             if gone is None:
@@ -67,12 +69,15 @@ def contents(d: Definition, node: Node, tau: int, *, before: bool = False) -> li
 
 
 def join_as_of_birth(d: Definition, node: TableJoin, rows: Sequence[Tup]) -> list[Tup]:
-    """Definition 2: every row meets the table as it was before the row's own instant, and keeps what it met."""
+    """Definition 2: every row meets the table as it was before the row's own instant, and keeps what it met.
+
+    Its results are as old as itself, and in the order of the table's rows.
+    """
     refuse_key_reuse(d, node)
     found: list[Tup] = []
     for row in rows:
         met = operators.pairs(d, [row], contents(d, node.table, row.ts, before=True), node.predicate)
-        found.extend(Tup(t.values, row.ts, t.key, row.order, row.expiry, row.late_by, row.origin)
+        found.extend(Tup(t.values, row.ts, t.key, t.order, row.expiry, row.late_by, row.origin)
                      for t in met)
     return found
 

@@ -28,7 +28,8 @@ class Tup:
     key: Hashable
     """Which row this is: equal rows of a bag have different keys, derived rows the keys of what they come from."""
     order: tuple[int, ...]
-    """Arrival: the position of the newest row it comes from in the timeline, then of the others."""
+    """Arrival: the position of the newest row it comes from in the timeline, then of the others, then its rows of
+    tables (`core.ages`)."""
     expiry: int | None = NEVER
     late_by: int | None = None
     """The bound that was in force when it arrived, if it is late."""
@@ -37,7 +38,7 @@ class Tup:
 
     @property
     def age(self) -> tuple[int, tuple[int, ...]]:
-        """Sorts from oldest to youngest: by birth, ties by arrival (erratum P4)."""
+        """Sorts from oldest to youngest: by birth, ties by arrival (erratum P4), then by rows of tables."""
         return self.ts, self.order
 
     def with_values(self, values: dict[str, Any]) -> Tup:

@@ -10,8 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.relations.ages_numba import sort_newest_first
 from panewise.kernels.relations.delta import Delta, Lives, Uids
 from panewise.kernels.relations.key_codes import JoinKeys
 from panewise.kernels.relations.operator import RelationOperator, Saved
@@ -21,7 +24,7 @@ from panewise.progress.watermarks import NO_BOUND
 
 
 class AsOfJoin(RelationOperator):
-    """Rows beside the table rows that were there before them; lives, ages and ends are those of the row."""
+    """Rows beside the table rows that were there before them; lives and ends are those of the row, ages begin so."""
 
     def __init__(self, left: pa.Schema, table: pa.Schema, match: Match, uids: Uids) -> None:
         self.schema = pa.schema([*left, *table])
@@ -42,11 +45,17 @@ class AsOfJoin(RelationOperator):
         found, slots = self._table.probe(asking, times - 1, times, len(self._table.arena), NO_BOUND)
         met = lives.take(found)
         both = pa.table([*met.table.columns, *self._table.arena.payload.take(slots).columns], schema=self.schema)
-        out = Lives(both, met.uid, met.born, met.expires, met.age)
+        out = Lives(both, met.uid, met.born, met.expires, self._age(met.age, slots))
         if self._match.residual is not None and len(out):
             out = out.filter(truth(self._match.residual, out.table))
         out = Lives(out.table, self._uids.draw(len(out)), out.born, out.expires, out.age)
         return Delta(out, ticks=rows.ticks)
+
+    def _age(self, met: npt.NDArray[np.int64], slots: Ordinals) -> npt.NDArray[np.int64]:
+        """Of one row the results are in the order of the table's rows."""
+        age = np.concatenate([met, self._table.arena.ages_at(slots)[1:]])
+        sort_newest_first(age[1:])  # before nobody
+        return age
 
     def snapshot(self) -> Saved:
         """The table."""

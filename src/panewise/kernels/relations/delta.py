@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.ages import NOBODY
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.ages_numba import in_order, sort_ties
 from panewise.windows.base import UNBOUNDED
@@ -42,7 +43,7 @@ class Lives:
     expires: Ordinals
     age: npt.NDArray[np.int64]
     """One column per row that sorts from oldest to youngest: its time, then the arrival of the rows it comes from,
-    newest first (erratum P4); -1 where a row comes from fewer."""
+    newest first (erratum P4), then its rows of tables; ``NOBODY`` where a row comes from fewer (`core.ages`)."""
 
     def __len__(self) -> int:
         return len(self.uid)
@@ -170,7 +171,7 @@ def stacked(ages: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """Ages of rows that come from different numbers of rows, side by side."""
     depth = max(len(age) for age in ages)
     padded = [age if len(age) == depth else
-              np.concatenate([age, np.full((depth - len(age), age.shape[1]), -1, np.int64)]) for age in ages]
+              np.concatenate([age, np.full((depth - len(age), age.shape[1]), NOBODY, np.int64)]) for age in ages]
     return np.concatenate(padded, axis=1)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.ages import NOBODY
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.relations.delta import integers, stacked
@@ -106,7 +107,7 @@ class Ranks:
     def ages(self, ranks: Ordinals) -> Ages:
         """The ages of those who have them."""
         found: Ages = self._ages[:, self.rows(ranks)] if len(self._order) else \
-            np.full((len(self._ages), len(ranks)), -1, np.int64)
+            np.full((len(self._ages), len(ranks)), NOBODY, np.int64)
         return found
 
 

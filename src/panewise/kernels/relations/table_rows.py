@@ -3,16 +3,21 @@
 A deletion takes the oldest row with equal columns, that of the time aside. Where updates do not reach back (NRR), a key
 that was deleted may not come back for another entity: rows already joined with it would seem to belong to the new one
 (Golab 3.3.1).
+
+A row is as old as its time, then as its place in the table (`core.ages`): those that came are numbered as their
+instants are complete, so that the number does not depend on the order of arrival of other inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.ages import first_in_table
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
@@ -29,8 +34,9 @@ class TableRows(SourceRows):
     """The history of one table. ``fresh`` are the columns whose values may not come back once deleted."""
 
     def __init__(self, name: str, schema: pa.Schema, uids: Uids, *, time: str | None = None,
-                 fresh: Sequence[str] = (), ticking: bool = False) -> None:
+                 fresh: Sequence[str] = (), ticking: bool = False, number: int = 0) -> None:
         super().__init__(schema, uids, ticking=ticking)
+        self._next = first_in_table(number)
         self.name, self._fresh = name, list(fresh)
         self._codes = LiveCodes(pa.schema([field for field in schema if field.name != time]))
         self._uid, self._code = Growing(), Growing()  # rows that are there, oldest first
@@ -64,9 +70,14 @@ class TableRows(SourceRows):
         else:
             self._uid.append(uid)
             self._code.append(codes)
-        lives = Lives(events.table, uid, events.born, expires, events.age).filter(~gone)
+        lives = self._aged(Lives(events.table, uid, events.born, expires, events.age).filter(~gone))
         ends = Ends(np.array([u for u, _ in ended], np.int64), np.array([at for _, at in ended], np.int64))
         return Delta(lives, ends, np.unique(events.born) if self._ticking else None)
+
+    def _aged(self, lives: Lives) -> Lives:
+        places = np.arange(self._next, self._next + len(lives))
+        self._next += len(lives)
+        return replace(lives, age=np.stack([lives.age[0], places]))
 
     def _delete(self, events: Lives, gone: Any, codes: Ordinals, uid: Ordinals,
                 expires: Ordinals) -> list[tuple[int, int]]:
@@ -103,12 +114,12 @@ class TableRows(SourceRows):
         """What is there, what waits, and keys that were deleted."""
         header, tables = super().snapshot()
         tables |= {"values": self._codes.values(self._code.values), "there": pa.table({"uid": self._uid.values})}
-        return header | {"deleted": self._deleted}, tables
+        return header | {"deleted": self._deleted, "next": self._next}, tables
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
         super().restore(header, tables)
-        self._deleted = dict(header["deleted"])
+        self._deleted, self._next = dict(header["deleted"]), header["next"]
         self._uid = Growing(np.array(tables["there"].column("uid").to_numpy(), np.int64))
         self._code = Growing(self._codes.load(tables["values"], self._uid.count))
 

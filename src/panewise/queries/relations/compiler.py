@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
+from panewise.core.ages import numbered
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import ROW_NUM_NAMES
@@ -75,10 +76,12 @@ class Compiler:
         self.uids = Uids()
         self.watch = Watch()
         self._read: dict[str | n.Node, frozenset[str]] = {}
+        self._numbers: dict[str, int] = {}
 
     def root(self, plan: n.Node, form: Form) -> Stage:
         """The whole plan."""
         self._read = columns_read(plan)
+        self._numbers = numbered(node.name for node in plan.walk() if isinstance(node, n.Named))
         if form is Form.STREAM:
             return self.stream(plan, None)
         return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
@@ -278,7 +281,7 @@ class Compiler:
             case n.Table() | n.Source():
                 schema = pa.schema(list(node.schema.columns.items()))
                 rows = TableRows(node.name, schema, self.uids, time=node.schema.time, fresh=fresh,
-                                 ticking=self.watch.ticking)
+                                 ticking=self.watch.ticking, number=self._numbers[node.name])
                 self.ports.of(node, node.schema.time).leaves.append(rows)
                 return self.stage(node, rows)
         raise UnsupportedError(f"{type(node).__name__} in place of a table is not yet run by the embedded engine; "

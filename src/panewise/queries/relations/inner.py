@@ -122,7 +122,7 @@ class InnerAggregate(InnerQuery):
                 keys |= {f"valid{i}": column.is_valid(), f"column{i}": column}
         order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
         results, instants = results.take(order).combine_chunks(), instants[order.to_numpy()]
-        places = np.full(len(instants), place, np.int64)
+        places = np.full(len(instants), place + max(source.after for source in self.query.sources), np.int64)
         for leaf in self.leaves:
             leaf.arrive(results, instants, instants, places, np.arange(len(instants)))
 

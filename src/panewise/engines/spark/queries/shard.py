@@ -32,7 +32,7 @@ from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries import RunningQuery, open_plan
-from panewise.queries.opening import knows_late_rows
+from panewise.queries.opening import knows_late_rows, ordered_by_stream
 from panewise.queries.promises import as_json
 from panewise.queries.query import WindowQuery
 from panewise.queries.relations import RelationQuery
@@ -72,11 +72,11 @@ class QueryConfig:
         return self.relays or self.punctuated
 
     def open(self) -> RunningQuery:
-        """A new query."""
+        """A new query; where micro-batches are cut must not decide which of two streams is ahead."""
         if self.decided is None:
-            return open_plan(self.plan, late=self.late)
+            return ordered_by_stream(open_plan(self.plan, late=self.late))
         chosen = None if self.watched is None else chosen_before(self.plan, *self.watched)
-        return RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen)
+        return ordered_by_stream(RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen))
 
     def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> QueryShard:
         """One shard, as it was saved."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.ages import NOBODY
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import FOREVER, Lives, Mask, gather, integers, stacked
 
@@ -49,13 +50,14 @@ class GrowingAges:
     """Ages by number, one column each: room for those that may come, and as deep as the deepest seen."""
 
     def __init__(self) -> None:
-        self.room = np.full((1, ROOM), -1, np.int64)
+        self.room = np.full((1, ROOM), NOBODY, np.int64)
 
     def fitted(self, age: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
         """Make room for so many, of ages like these; these as deep as the room is."""
         depth, width = self.room.shape
         if count > width or len(age) > depth:
-            room = np.full((max(depth, len(age)), max(2 * width, count) if count > width else width), -1, np.int64)
+            room = np.full((max(depth, len(age)), max(2 * width, count) if count > width else width), NOBODY,
+                           np.int64)
             room[:depth, :width] = self.room
             self.room = room
         return age if len(age) == len(self.room) else stacked([age, self.room[:, :0]])
@@ -186,9 +188,9 @@ class Arena:
         self._born.append(lives.born)
         self._expires.append(lives.expires)
         while len(self._ages) < len(lives.age):
-            self._ages.append(Growing(np.full(first, -1, np.int64)))
+            self._ages.append(Growing(np.full(first, NOBODY, np.int64)))
         for i, part in enumerate(self._ages):
-            part.append(lives.age[i] if i < len(lives.age) else np.full(len(lives), -1, np.int64))
+            part.append(lives.age[i] if i < len(lives.age) else np.full(len(lives), NOBODY, np.int64))
         return np.arange(first, len(self))
 
     def find(self, uids: Ordinals) -> Ordinals:
