@@ -182,6 +182,7 @@ def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
                          _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
                          relays=relay is not None, punctuated=punctuated)
+    assert config.identity  # computed once, here, and sent along
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
     metric = LATE_METRIC if relay is None else f"{LATE_METRIC} {relay}"
