@@ -53,6 +53,8 @@ def test_a_column_that_all_operators_keep_together_splits_a_plan(text: str, keys
     "SELECT x.v FROM a [RANGE 5] AS x, a [RANGE 5] AS y WHERE x.k = y.v",
     "SELECT k FROM (SELECT a.k AS k FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.k = b.k) AS p [ROWS 3]",
     "SELECT a.ts, b.ts, count(*) AS n FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.k = b.k GROUP BY a.ts, b.ts",
+    "SELECT at, v FROM known WHERE EXISTS (SELECT * FROM a [RANGE 5] WHERE a.ts = known.at)",  # deletions come later
+    "SELECT k FROM known EXCEPT ALL SELECT a.k FROM a [RANGE 5], known WHERE a.v = known.v",  # split and everywhere
 ])
 def test_what_needs_everything_together_is_not_split(text: str) -> None:
     assert placement(parse(text, CATALOG)) is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
-from panewise.core.errors import PlanError, SchemaError, SourceError
+from panewise.core.errors import CheckpointError, PlanError, SchemaError, SourceError
 from spark.cases import write_ndjson
 
 pytestmark = pytest.mark.spark
@@ -141,3 +143,80 @@ def test_pairs_of_streams_say_how_far_they_are_and_their_distinct_values_are_kep
     assert rows(pw.read_current(spark, tmp_path / "out")) == [("x",)]
     with pytest.raises(PlanError, match="one of the times they meet by"):
         run(f"SELECT a.k {band}", print)
+
+
+@pytest.fixture
+def elsewhere(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that is not in UTC, while another one is the active one."""
+    there = spark.newSession()
+    there.conf.set("spark.sql.session.timeZone", "America/New_York")
+    yield there
+    spark.range(1).count()
+    there.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_times_without_a_zone_leave_at_their_instant_in_any_session(elsewhere: SparkSession, tmp_path: Path) -> None:
+    keep = pw.current_state(tmp_path / "out")
+    columns = "k string, valid_from timestamp_ntz, expires_at timestamp_ntz, punctuation string"
+    day, end = datetime(2026, 1, 4), datetime(2026, 1, 4, 6)
+    data = [("x", day, end, None), ("z", day, datetime(2026, 1, 9), None)]
+    for batch, (bound, there) in enumerate([("2026-01-04T06:00:00Z", [("x",), ("z",)]),
+                                            ("2026-01-04T06:00:00.000001Z", [("z",)])]):
+        said = [(None, None, None, json.dumps({"valid_from": bound}))]
+        keep(elsewhere.createDataFrame([*data, *said] if batch == 0 else said, columns), batch)
+        assert rows(pw.read_current(elsewhere, tmp_path / "out")) == there
+
+
+@pytest.mark.parametrize("aggregate", ["count(*) [RANGE 2 hours, SLIDE 2 hours, WA ts] AS n FROM s GROUP BY k",
+                                       "count(*) AS n FROM s [RANGE 2 hours] GROUP BY k"])
+def test_times_without_a_zone_are_read_in_the_session_of_their_frame(aggregate: str, spark: SparkSession,
+                                                                     elsewhere: SparkSession) -> None:
+    data = [(datetime(2026, 3, 8, hour), "x") for hour in (0, 2, 3)]  # in New York there is no such two o'clock
+    answers = []
+    for session in (spark, elsewhere):
+        frame = session.createDataFrame(data, "ts timestamp_ntz, k string")
+        spark.range(1).count()
+        with ThreadPoolExecutor(1) as another:
+            found = another.submit(pw.sql, f"SELECT k, {aggregate}", s=frame, time="ts").result()
+        answers.append(sorted(map(str, found.collect())))
+    assert answers[0] == answers[1]
+
+
+def test_a_column_of_the_query_may_have_the_name_of_one_that_is_added_elsewhere(spark: SparkSession,
+                                                                                tmp_path: Path) -> None:
+    lives = "k string, change long, valid_from long, expires_at long, punctuation string"
+    pw.current_state(tmp_path / "lives")(spark.createDataFrame([("x", 5, 1, 9, None), ("y", -3, 2, 9, None)], lives), 0)
+    assert rows(pw.read_current(spark, tmp_path / "lives")) == [("x", 5), ("y", -3)]
+    changes = "k string, expires_at long, valid_from long, change long"
+    pw.current_state(tmp_path / "changes")(spark.createDataFrame([("x", 9, 1, 1), ("y", 9, 2, 1), ("y", 9, 3, -1)],
+                                                                 changes), 0)
+    assert rows(pw.read_current(spark, tmp_path / "changes")) == [("x",)]
+
+
+def test_a_folder_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    columns = "k string, valid_from long, change long"
+    for batch in range(3):
+        pw.current_state(tmp_path / "out")(spark.createDataFrame([(f"old {batch}", batch, 1)], columns), batch)
+    with pytest.raises(CheckpointError, match="as after batch 2, and this is batch 0; start with a new folder"):
+        pw.current_state(tmp_path / "out")(spark.createDataFrame([("new", 0, 1)], columns), 0)
+    assert len(rows(pw.read_current(spark, tmp_path / "out"))) == 3
+
+
+def test_a_new_checkpoint_needs_a_new_folder_even_after_one_batch(spark: SparkSession, tmp_path: Path) -> None:
+    columns = "k string, valid_from long, change long"
+    spark.createDataFrame([("x", 1, 1)], columns).coalesce(1).write.parquet(str(tmp_path / "rows"))
+
+    def run(checkpoint: str) -> None:
+        stream = spark.readStream.schema(columns).parquet(str(tmp_path / "rows"))
+        query = stream.writeStream.foreachBatch(pw.current_state(tmp_path / "out")) \
+            .option("checkpointLocation", str(tmp_path / checkpoint)).trigger(availableNow=True).start()
+        with pw.plain_errors():
+            query.awaitTermination()
+
+    run("first")
+    (tmp_path / "first" / "commits" / "0").unlink()  # Spark did not hear that batch 0 was done: it repeats it
+    (tmp_path / "first" / "commits" / ".0.crc").unlink(missing_ok=True)
+    run("first")
+    assert rows(pw.read_current(spark, tmp_path / "out")) == [("x",)]
+    with pytest.raises(CheckpointError, match="of another query, or of another checkpoint"):
+        run("second")

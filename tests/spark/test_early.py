@@ -19,7 +19,9 @@ from conformance.compare import assert_same_rows
 from conformance.generated import any_kind
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.engines.spark.engine import run_streaming
+from panewise.engines.spark.observed import metrics
 from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.status import as_json
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import plan, rows_of, write_ndjson
 from spark.in_process_rows import run_rows_in_process
@@ -75,7 +77,7 @@ def test_early_results_come_before_their_window_is_complete_and_are_corrected(sp
         net[row[:3]] += row[3]
     final = pw.sql(QUERY, s=spark.createDataFrame([i for i in ITEMS if "k" in i], "k string, t bigint, v bigint"))
     assert +net == Counter((r.k, r.window.start, r.top) for r in final.collect())
-    opened = [p.observedMetrics["panewise"]["open_windows"] for p in query.recentProgress]
+    opened = [metrics(as_json(p))["open_windows"] for p in query.recentProgress]
     assert opened == [2, 2, 0], "[-5, 5) and [0, 10); [5, 15) and [10, 20); none after the end"
     assert pw.query_status(query).open_windows == 0
 

@@ -24,9 +24,10 @@ from panewise.api.inputs import ordered_by
 from panewise.api.local import LocalRun, windowing_attribute
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
+from panewise.engines.spark.observed import metrics
 from panewise.engines.spark.session import session
 from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
-from panewise.engines.spark.status import as_json, metrics, query_status
+from panewise.engines.spark.status import as_json, query_status
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.files.formats import Format

@@ -13,6 +13,7 @@ from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import HOUR, MILLISECOND, MINUTE, SECOND
 from panewise.plan import nodes as n
+from panewise.planner.forms import refuse_hidden
 from panewise.planner.patterns import format_amount
 from panewise.planner.relational import is_relational, relational_gaps
 from panewise.planner.stream_joins import STREAM_JOINS, has_stream_join, is_pairs, stream_join_gaps
@@ -194,7 +195,8 @@ def supports(plan: n.Node, engine: str, *, streaming: bool = False) -> bool:
 def check(plan: n.Node, engine: str) -> None:
     """Raise `UnsupportedError` naming the first thing the engine lacks and an engine that has it.
 
-    A window that no engine could run, because its results would fill any memory, is a `WindowSpecError`.
+    A window that no engine could run, because its results would fill any memory, is a `WindowSpecError`; a column with
+    the name of one that results add is a `PlanError`.
     """
     for reason in unsupported(plan, engine):
         able = next(name for name in ENGINES if supports(plan, name))
@@ -202,6 +204,7 @@ def check(plan: n.Node, engine: str) -> None:
     for node in plan.walk():
         if isinstance(node, n.WindowAggregate):
             _refuse_floods(node.window)
+    refuse_hidden(plan)
 
 
 def _refuse_floods(clause: n.WindowClause) -> None:

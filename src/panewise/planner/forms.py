@@ -72,6 +72,15 @@ def form_of(node: Node) -> Form:
     return Form.CHANGES if pattern is UpdatePattern.STR else Form.LIVES
 
 
+def refuse_hidden(plan: Node) -> None:
+    """Refuse a plan with a column that its results would hide behind one they add."""
+    form = form_of(plan)
+    for name in form.added:
+        if name in plan.columns:
+            raise PlanError(f"the results of this query are {form.value}: they add a column {name!r}, and the query "
+                            "has one of that name; rename it with AS")
+
+
 def _passes_through(node: Node, top: Node) -> bool:
     while node is not top:
         if isinstance(node, Window | GroupAggregate | Distinct):

@@ -16,7 +16,7 @@ from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.engines.oracle.windows import Closing
 from panewise.plan.nodes import Named, Node, WindowAggregate
-from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, time_kind
+from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, time_kind
 from panewise.progress.timeline import Timeline
 
 
@@ -43,6 +43,7 @@ class Oracle:
     def __init__(self, plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
                  late: str = "drop", progress: str | Mapping[str, str] = "source",
                  registered_at: int | None = None) -> None:
+        refuse_hidden(plan)
         self.plan = plan
         self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
                                       registered_at=registered_at,

@@ -8,8 +8,8 @@ Rows that came with their end leave when the query's punctuation passes it, whet
 ``emit="punctuated"``. Relations that send changes say of every row when it goes, and need none.
 
 Every micro-batch writes the table anew beside the old one, and a small file that says which one counts: a reader sees
-the relation before or after a batch, never between, and a batch that Spark repeats is not taken in twice. Meant for
-relations that fit a table; what happened is the changelog itself.
+the relation before or after a batch, never between, and a batch that Spark repeats is not taken in twice. A folder is
+of one query and its checkpoint. Meant for relations that fit a table; what happened is the changelog itself.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from panewise.core.errors import SchemaError, SourceError
+from panewise.core.errors import CheckpointError, SchemaError, SourceError
 from panewise.core.ordinals import OrdinalKind
+from panewise.engines.spark.fragment import naive_ordinal
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.sinks import write_whole
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.progress.punctuation import PUNCTUATION_KEY, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
@@ -58,32 +59,60 @@ class CurrentState:
     def __call__(self, changes: DataFrame, batch: int) -> None:
         """One micro-batch."""
         home = Path(self.folder).absolute()
-        before = _pointer(home)
-        if before is not None and before["batch"] >= batch:
-            return
+        before, query = _pointer(home), _query_id(changes.sparkSession)
+        if before is not None:
+            _refuse_other(home, before, query, batch)
+            if before["batch"] == batch:  # Spark repeats the last one, where it did not hear that it was done
+                return
         table = _after(changes, read_current(changes.sparkSession, home) if before is not None else None)
         name = f"table-{batch:012d}"
         home.mkdir(parents=True, exist_ok=True)
         table.write.mode("overwrite").parquet(str(home / name))
-        write_whole(home / POINTER, {"batch": batch, "table": name})
+        write_whole(home / POINTER, {"batch": batch, "table": name, "query": query})
         kept = {name, before["table"] if before is not None else name}  # somebody may be reading the one before
         for old in home.glob("table-*"):
             if old.name not in kept:
                 shutil.rmtree(old, ignore_errors=True)
 
 
+def _refuse_other(home: Path, before: dict[str, Any], query: str | None, batch: int) -> None:
+    """A folder belongs to the query that began it: another one, or one with a new checkpoint, counts from 0 again."""
+    other = query is not None and before.get("query") not in (None, query)
+    if other or batch < before["batch"]:
+        raise CheckpointError(f"{home}: the table here is of another query, or of another checkpoint: it is as after "
+                              f"batch {before['batch']}, and this is batch {batch}; start with a new folder, or remove "
+                              "this one")
+
+
+def _query_id(spark: SparkSession) -> str | None:
+    """The streaming query that calls, the same after a restart from its checkpoint; Spark Connect does not tell."""
+    context = getattr(spark, "sparkContext", None)
+    return context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+
+
 def _after(changes: DataFrame, before: DataFrame | None) -> DataFrame:
     said = PUNCTUATION_KEY in changes.columns
     rows = changes.where(F.col(PUNCTUATION_KEY).isNull()).drop(PUNCTUATION_KEY) if said else changes
-    if CHANGE in changes.columns and VALID_FROM in changes.columns:
+    form = _form(rows.columns)
+    if form is Form.CHANGES:
         return _summed(rows, before)
-    if EXPIRES_AT in changes.columns and VALID_FROM in changes.columns:
+    if form is Form.LIVES:
         if not said:
             raise SchemaError("rows with their ends leave when the query has passed them, so its results must say how "
                               "far it is: write emit='punctuated' where the query is made")
         return _alive(rows if before is None else before.union(rows), _bound(changes))
     raise SchemaError(f"a current state needs results with {VALID_FROM!r} and {CHANGE!r} or {EXPIRES_AT!r}, as a "
                       f"changing relation has them; there are {', '.join(changes.columns)}")
+
+
+def _form(names: list[str]) -> Form | None:
+    """How the results were told. A query may have a column `change` or `expires_at` of its own where the other one is
+    added: what is added stands behind `valid_from`."""
+    found = [form for form in (Form.CHANGES, Form.LIVES) if set(form.added) <= set(names)]
+    if len(found) > 1:
+        behind = names[names.index(VALID_FROM) + 1:][:1]
+        found = [form for form in found if [form.added[-1]] == behind]
+    return found[0] if found else None
 
 
 def _summed(changes: DataFrame, before: DataFrame | None) -> DataFrame:
@@ -127,7 +156,7 @@ def _ordinal(rows: DataFrame) -> Column:
     """The end as a number."""
     end, data_type = F.col(EXPIRES_AT), rows.schema[EXPIRES_AT].dataType
     if isinstance(data_type, T.TimestampNTZType):
-        return F.unix_micros(F.to_utc_timestamp(end.cast("timestamp"), F.current_timezone()))
+        return naive_ordinal(end)
     if isinstance(data_type, T.TimestampType):
         return F.unix_micros(end)
     return F.unix_date(end) if isinstance(data_type, T.DateType) else end

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -167,7 +167,7 @@ class Fragment:
         missing = quoted(attribute).isNull()
         if CONTROL in self.below.columns:
             missing = missing & quoted(CONTROL).isNull()
-        ordinal = as_ordinal(quoted(attribute), self.clause.ordinal)
+        ordinal = as_ordinal(self.below, quoted(attribute), self.clause.ordinal)
         return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
 
     @property
@@ -215,7 +215,7 @@ class Fragment:
     def _value(self, ordinal: Column) -> Column:
         kind = self.clause.ordinal
         if kind is OrdinalKind.TIMESTAMP:
-            if isinstance(self.bounds_type, T.TimestampNTZType) and not _in_utc():
+            if isinstance(self.bounds_type, T.TimestampNTZType) and not _in_utc(self.below):
                 seconds = (ordinal.cast("decimal(20,0)") / F.lit(1_000_000)).cast("decimal(18,6)")
                 return F.expr(_EPOCH) + F.make_dt_interval(F.lit(0), F.lit(0), F.lit(0), seconds)
             return F.timestamp_micros(ordinal).cast(self.bounds_type)
@@ -291,25 +291,26 @@ def late_text(frame: DataFrame, ordinal: Column) -> Column:
     return F.when(quoted(ROW_BOUND) > ordinal, text)
 
 
-def as_ordinal(value: Column, kind: OrdinalKind) -> Column:
-    """A value of the windowing attribute as a bigint."""
+def as_ordinal(frame: DataFrame, value: Column, kind: OrdinalKind) -> Column:
+    """A value of the windowing attribute, a column of the frame, as a bigint."""
     if kind is OrdinalKind.TIMESTAMP:
         instant = F.unix_micros(value.cast("timestamp"))
-        return instant if _in_utc() else F.when(F.typeof(value) == "timestamp_ntz", _naive(value)).otherwise(instant)
+        if _in_utc(frame):
+            return instant
+        return F.when(F.typeof(value) == "timestamp_ntz", naive_ordinal(value)).otherwise(instant)
     return F.unix_date(value).cast("bigint") if kind is OrdinalKind.DATE else value.cast("bigint")
 
 
-def _naive(value: Column) -> Column:
+def naive_ordinal(value: Column) -> Column:
     """A time without a zone as a bigint. A cast to a timestamp would read it in the session's zone, where hours are
     missing or come twice."""
     since = (value.cast("timestamp_ntz") - F.expr(_EPOCH)).cast("interval second")
     return (since.cast("decimal(18,6)") * F.lit(1_000_000)).cast("bigint")
 
 
-def _in_utc() -> bool:
-    """Whether the session takes times without a zone as we do; then the fast conversions are right."""
-    running = SparkSession.getActiveSession()
-    return running is None or running.conf.get("spark.sql.session.timeZone") in _UTC
+def _in_utc(frame: DataFrame) -> bool:
+    """Whether the frame's session takes times without a zone as we do; then the fast conversions are right."""
+    return frame.sparkSession.conf.get("spark.sql.session.timeZone") in _UTC
 
 
 def window_bounds(window: SlidingWindow, wid: Column) -> tuple[Column, Column]:

@@ -16,7 +16,7 @@ from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.engines.spark.types import arrow_type
-from panewise.engines.spark.wire import CONTROL, INPUT, SIDE_COLUMNS
+from panewise.engines.spark.wire import CONTROL, INPUT, OWN, SIDE_COLUMNS
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union
 
 STATELESS = (Source, Filter, Project, Qualify, Union)
@@ -87,6 +87,14 @@ def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
     return SourceSchema.of(pa.schema(fields), time=time)
 
 
+def refuse_own(frame: DataFrame, stream: str) -> None:
+    """Refuse a column with a name of the kind that the engine gives to columns of its own."""
+    for name in data_columns(frame):
+        if name.lower().startswith(OWN):
+            raise SchemaError(f"stream {stream!r} has a column {name!r}: names that begin with {OWN!r} are kept for "
+                              "panewise's own columns; rename it")
+
+
 def side_columns(frame: DataFrame) -> list[str]:
     """The columns that travel beside them."""
     return [c for c in frame.columns if c in SIDE_COLUMNS]
@@ -112,6 +120,7 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
         known = ", ".join(sorted(inputs)) or "none"
         raise SchemaError(f"no stream named {node.name!r}; the streams given are: {known}")
     frame = inputs[node.name]
+    refuse_own(frame, node.name)
     if node.schema.open:
         return frame
     require(frame, set(node.columns))

@@ -10,9 +10,8 @@ from typing import Any
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 
+from panewise.engines.spark.observed import metrics
 from panewise.progress.watermarks import FINISHED, NO_BOUND
-
-METRIC = "panewise"
 
 
 @dataclass(frozen=True)
@@ -116,17 +115,6 @@ class StatusListener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         """Forget it."""
         self.known.pop(str(event.runId), None)
-
-
-def metrics(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a micro-batch said of itself, late rows and proposals of all parts of the plan together."""
-    observed = report.get("observedMetrics") or {}
-    found = [values for name, values in observed.items() if name.split(" ")[0] == METRIC]
-    own = observed.get(METRIC)
-    if not isinstance(own, Mapping):
-        return {}
-    return {**own, "late_rows": sum(int(values.get("late_rows") or 0) for values in found),
-            "replan": "; ".join(str(values["replan"]) for values in found if values.get("replan"))}
 
 
 def _of_sources(report: Mapping[str, Any], name: str) -> float:

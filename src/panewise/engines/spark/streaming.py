@@ -25,6 +25,7 @@ from panewise.engines.spark.fragment import ORDINAL, Fragment, as_ordinal, field
 from panewise.engines.spark.host import hosted
 from panewise.engines.spark.host_step import Unpack
 from panewise.engines.spark.lineage import Origin, origins
+from panewise.engines.spark.observed import new_metric
 from panewise.engines.spark.partial_stage import (
     MESSAGE_DDL,
     PROGRESS_COLUMN,
@@ -46,8 +47,6 @@ from panewise.progress.late import LatePolicy
 
 Progress: TypeAlias = str | Mapping[str, str]
 """One policy for all streams, or one for each by its name."""
-LATE_METRIC = "panewise"
-"""The observed metric of a streaming query: ``late_rows`` of each micro-batch, and ``open_windows`` after it."""
 NEEDS_STAMPS = ("late rows as an output need rows that carry the bound in force at their arrival: read files with "
                 "panewise.engines.spark.sources.read_stream, or choose another late policy")
 
@@ -65,7 +64,7 @@ def streaming(fragment: Fragment, *, late: LatePolicy, progress: Progress, shard
     config = replace(config, emission=emission)
     messages = rows.mapInArrow(stage, MESSAGE_DDL)
     gathered = hosted(messages, config)
-    observed = gathered.observe(LATE_METRIC, *measured(config.shared_windows))
+    observed = gathered.observe(new_metric(), *measured(config.shared_windows))
     schema = config.result_schema
     if emission.early:
         schema = schema.append(pa.field(CHANGE_COLUMN, pa.int64()))
@@ -185,4 +184,4 @@ def _progress_column(fragment: Fragment, column: str) -> Column:
     if type(expected) is not type(found):
         raise SchemaError(f"progress column {column!r} is {found.simpleString()}, but the windowing attribute is "
                           f"{expected.simpleString()}: both must be of one kind")
-    return as_ordinal(quoted(column), fragment.clause.ordinal)
+    return as_ordinal(fragment.below, quoted(column), fragment.clause.ordinal)

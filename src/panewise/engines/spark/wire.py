@@ -22,6 +22,8 @@ ROW_BOUND = "__pw_row_bound"
 POSITION = "__pw_position"
 INPUT = "__pw_input"
 SIDE_COLUMNS = (CONTROL, ROW_BOUND, POSITION, INPUT)
+OWN = "__pw_"
+"""How the names of these columns, and of all that are made on the way, begin; no column of a user may."""
 
 END_TEXT = "{}"
 """The punctuation that covers everything, on the wire."""

@@ -17,7 +17,7 @@ from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import ORDINAL, as_ordinal, late_text, result_field
 from panewise.engines.spark.lineage import Origin
 from panewise.engines.spark.partial_stage import RAW
-from panewise.engines.spark.relation import data_columns, quoted, source_schema
+from panewise.engines.spark.relation import data_columns, quoted, refuse_own, source_schema
 from panewise.engines.spark.sharding import SHARD, plain_zero, shard_labels
 from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
 from panewise.plan.nodes import Named, Node, Source, Table
@@ -87,6 +87,7 @@ class Placed:
             given = ", ".join(sorted(self.frames)) or "none"
             raise SchemaError(f"no stream named {name!r}; the streams given are: {given}")
         node, frame = self._nodes[name], self.frames[name]
+        refuse_own(frame, name)
         known = data_columns(frame)
         if missing := [c for c in node.schema.columns if c not in known]:
             raise SchemaError(f"stream {name!r} has no column {missing[0]!r}; there are {', '.join(known)}")
@@ -161,7 +162,7 @@ class Placed:
             missing = missing & quoted(CONTROL).isNull()
         problem = F.lit(f"stream {item.name!r}: {item.attribute!r} is null in a row; every row needs a value of the "
                         "windowing attribute")
-        ordinal = as_ordinal(quoted(item.attribute), item.kind)
+        ordinal = as_ordinal(frame, quoted(item.attribute), item.kind)
         return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
 
 

@@ -23,6 +23,7 @@ from panewise.core.errors import PlanError, UnsupportedError
 from panewise.engines.spark.fragment import result_field
 from panewise.engines.spark.host import hosted
 from panewise.engines.spark.host_step import Unpack, with_late_rows
+from panewise.engines.spark.observed import new_metric
 from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import MESSAGE_DDL
 from panewise.engines.spark.progress import derived
@@ -30,7 +31,7 @@ from panewise.engines.spark.queries.placing import Placed, with_columns
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import QueryStage
 from panewise.engines.spark.sharding import SHARD, default_shards
-from panewise.engines.spark.streaming import LATE_METRIC, NEEDS_STAMPS, Progress, measured
+from panewise.engines.spark.streaming import NEEDS_STAMPS, Progress, measured
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
 from panewise.kernels.state_file import table_bytes
 from panewise.plan.nodes import Named, Node, Relayed
@@ -182,10 +183,10 @@ def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
                          _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
                          relays=relay is not None, punctuated=punctuated)
+    assert config.identity  # computed once, here, and sent along
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
-    metric = LATE_METRIC if relay is None else f"{LATE_METRIC} {relay}"
-    observed = gathered.observe(metric, *measured(shared_windows=False))
+    observed = gathered.observe(new_metric(relay), *measured(shared_windows=False))
     schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if config.says else _with_late(config)
     return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
 

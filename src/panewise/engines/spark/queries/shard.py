@@ -16,6 +16,7 @@ from panewise.engines.spark import at_hand
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.journal import Journal
 from panewise.engines.spark.partial_stage import RAW
+from panewise.engines.spark.queries.contents import contents
 from panewise.engines.spark.queries.placing import HostedInput
 from panewise.engines.spark.queries.stage import BESIDE, TAG
 from panewise.engines.spark.shard import ChunkStore
@@ -84,9 +85,13 @@ class QueryConfig:
 
     @cached_property
     def identity(self) -> dict[str, str]:
-        """What must be the same when a query goes on from a checkpoint."""
+        """What must be the same when a query goes on from a checkpoint; also the tables it was started with."""
+        names = {i.tag: i.name for i in self.inputs}
+        tables = [f"{names[tag]}: {contents(table_from_bytes(data) for _, data in parts)}"
+                  for tag, parts in self.complete]
         return {"query": self.open().fingerprint, "shards": str(self.shards), "late policy": self.late.value,
-                "inputs": ", ".join(i.name for i in self.inputs)}
+                "inputs": ", ".join(names.values()), "emit": "punctuated" if self.punctuated else "final",
+                **({"static tables": "; ".join(tables)} if tables else {})}
 
 
 class QueryShard:
