@@ -16,6 +16,7 @@ from panewise.sql import parse
 from relations.running import bag
 from relations.test_query_texts import RELATIONS
 from sql.disorder import disordered
+from sql.rows import TOO_MANY, enough
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
 
@@ -25,6 +26,7 @@ def plan_of(case: dict[str, Any]) -> Node:
 
 
 AGGREGATES = [c for c in CASES if any(isinstance(n, WindowAggregate) for n in plan_of(c).walk())]
+LARGE = [c for c in AGGREGATES if enough(plan_of(c)) > TOO_MANY]
 JOINS = [c for c in CASES if c not in AGGREGATES and has_stream_join(plan_of(c))]
 
 
@@ -36,8 +38,18 @@ def test_there_are_window_aggregates_of_many_kinds() -> None:
 
 @pytest.mark.parametrize("case", AGGREGATES, ids=[c["id"] for c in AGGREGATES])
 def test_a_window_aggregate_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
+    assert_like_the_oracle(case, 160)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", LARGE, ids=[c["id"] for c in LARGE])
+def test_windows_of_a_thousand_rows_are_filled(case: dict[str, Any]) -> None:
+    assert_like_the_oracle(case)
+
+
+def assert_like_the_oracle(case: dict[str, Any], most: int | None = None) -> None:
     plan = plan_of(case)
-    timeline = disordered(plan)
+    timeline = disordered(plan, most)
     oracle = Oracle(plan, timeline)
     expected = oracle.results()
     found, query = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))

@@ -16,8 +16,8 @@ from panewise.windows.count import CountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
-from panewise.windows.tuple_slide import TupleSlideWindow
 from panewise.windows.tumbling import NowWindow, TumblingWindow
+from panewise.windows.tuple_slide import TupleSlideWindow
 
 OTHERS = {"max": ("min", "sum", "last"), "min": ("max", "sum"), "sum": ("max", "last", "avg"), "avg": ("max", "sum"),
           "median": ("max", "avg")}

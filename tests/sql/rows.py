@@ -11,7 +11,17 @@ from sqlglot import exp
 
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.plan.nodes import AggregateCall, AntiJoin, BagDifference, BandJoin, Named, Node, SemiJoin, TimePairs, WindowClause
+from panewise.plan.nodes import (
+    AggregateCall,
+    AntiJoin,
+    BagDifference,
+    BandJoin,
+    Named,
+    Node,
+    SemiJoin,
+    TimePairs,
+    WindowClause,
+)
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows.count import CountWindow
 from panewise.windows.rows import RowWindow
@@ -21,7 +31,7 @@ from sql.plan_parts import clauses, counts_results, counts_what_passes, parts
 WORDS = ("TCP", "ftp", "a", "SYN", "b", "c")
 FEW = 24
 """Rows of an input where no window counts more."""
-MORE = 72
+MORE = 76
 """Rows of an input where pairs meet for a moment."""
 TOO_MANY = 200
 """A relation of so many rows costs the oracle too much at every instant."""
@@ -96,6 +106,8 @@ class AskedFor:
         asked = [value for name in sorted(self.groups.get(column, {column})) for value in self.constants[name]]
         if pa.types.is_string(data_type):
             words = sorted({v for v in asked if isinstance(v, str)})
+            if words and self.many:  # it is seldom enough that the rest agrees
+                return words
             return [*words, *([] if asked else WORDS if self.moment else WORDS[:3]), "other"]
         numbers = sorted({float(v) for v in asked if not isinstance(v, str)})
         numbers = numbers[1::2] + numbers[::2]  # the ends of a range come early
