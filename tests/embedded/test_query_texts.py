@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
@@ -11,15 +10,13 @@ from conformance.compare import assert_same_rows
 from embedded.plans import run_timeline
 from panewise.engines.embedded import open_plan
 from panewise.engines.oracle.engine import Oracle
-from panewise.plan.nodes import Node, Source, WindowAggregate
+from panewise.plan.nodes import Node, WindowAggregate
 from panewise.planner.stream_joins import has_stream_join
-from panewise.progress.punctuation import Punctuation
-from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
 from relations.running import bag
 from relations.test_query_texts import RELATIONS
-from relations.test_query_texts import disordered as by_their_times
-from sql.rows import arrivals
+from sql.disorder import disordered
+from sql.rows import TOO_MANY, enough
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
 
@@ -29,25 +26,8 @@ def plan_of(case: dict[str, Any]) -> Node:
 
 
 AGGREGATES = [c for c in CASES if any(isinstance(n, WindowAggregate) for n in plan_of(c).walk())]
+LARGE = [c for c in AGGREGATES if enough(plan_of(c)) > TOO_MANY]
 JOINS = [c for c in CASES if c not in AGGREGATES and has_stream_join(plan_of(c))]
-
-
-def disordered(plan: Node, rows: int) -> Timeline:
-    """Rows of all streams, out of order, with promises about the windowing attribute that are kept."""
-    sources = {n.name: n.schema for n in plan.walk() if isinstance(n, Source)}
-    attribute = next(n.window.attribute for n in plan.walk() if isinstance(n, WindowAggregate))
-    timeline = arrivals(plan, rows)
-    Random(rows).shuffle(timeline)
-    made: Timeline = []
-    for place, arrival in enumerate(timeline):
-        made.append(arrival)
-        schema = sources[arrival.stream]
-        column = attribute if attribute in schema.columns else schema.time
-        ahead = [a.item[column] for a in timeline[place + 1 :] if a.stream == arrival.stream and column]
-        if ahead and column is not None:
-            bound = schema.ordinal_kind(column).parse(min(ahead))
-            made.append(Arrival(arrival.stream, Punctuation.below(column, bound)))
-    return made
 
 
 def test_there_are_window_aggregates_of_many_kinds() -> None:
@@ -58,22 +38,36 @@ def test_there_are_window_aggregates_of_many_kinds() -> None:
 
 @pytest.mark.parametrize("case", AGGREGATES, ids=[c["id"] for c in AGGREGATES])
 def test_a_window_aggregate_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
+    assert_like_the_oracle(case, 160)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", LARGE, ids=[c["id"] for c in LARGE])
+def test_windows_of_a_thousand_rows_are_filled(case: dict[str, Any]) -> None:
+    assert_like_the_oracle(case)
+
+
+def assert_like_the_oracle(case: dict[str, Any], most: int | None = None) -> None:
     plan = plan_of(case)
-    timeline = disordered(plan, 24)
-    expected = Oracle(plan, timeline).results()
-    found, _ = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
+    timeline = disordered(plan, most)
+    oracle = Oracle(plan, timeline)
+    expected = oracle.results()
+    found, query = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
     assert expected
     assert_same_rows(found, expected)
+    assert query.late_count == len(oracle.late_rows())
 
 
 @pytest.mark.parametrize("case", JOINS, ids=[c["id"] for c in JOINS])
 def test_a_join_of_streams_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
     plan = plan_of(case)
-    timeline = by_their_times(plan, 24)
-    found, _ = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
-    expected = Oracle(plan, timeline).results()
+    timeline = disordered(plan)
+    found, query = run_timeline(open_plan(plan), timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
+    oracle = Oracle(plan, timeline)
+    expected = oracle.results()
     assert expected
     assert bag(found) == bag(expected)
+    assert query.late_count == len(oracle.late_rows())
 
 
 def test_no_query_is_left_out() -> None:

@@ -31,7 +31,7 @@ def unequal(plan: n.Node) -> RelationStatistics:
 def test_the_optimized_plan_gives_the_same_results(name: str) -> None:
     case: dict[str, Any] = CASES[name]
     plan = parse(case["text"], catalog(), **options(case))
-    items = arrivals(plan, 12)
+    items = arrivals(plan, 30)
     expected = Oracle(plan, items)
     assert expected.results()
     for statistics in (None, unequal(plan)):

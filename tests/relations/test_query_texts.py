@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
 
 from panewise.engines.oracle.engine import Oracle
-from panewise.plan.nodes import BandJoin, Node, Source, Table, TumblingJoin
+from panewise.plan.nodes import BandJoin, Node, TumblingJoin
 from panewise.planner.relational import is_relational
-from panewise.progress.punctuation import Punctuation
-from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 from relations.running import bag, run_relation
-from sql.rows import arrivals
+from sql.disorder import disordered
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
 
@@ -31,22 +28,6 @@ def is_relation(plan: Node) -> bool:
 RELATIONS = [c for c in CASES if is_relation(plan_of(c))]
 
 
-def disordered(plan: Node, rows: int) -> Timeline:
-    """Rows of all streams, out of order, with promises about their times that are kept."""
-    sources = {n.name: n.schema for n in plan.walk() if isinstance(n, Source | Table)}
-    timeline = arrivals(plan, rows)
-    Random(rows).shuffle(timeline)
-    made: Timeline = []
-    for place, arrival in enumerate(timeline):
-        made.append(arrival)
-        schema = sources[arrival.stream]
-        ahead = [a.item[schema.time] for a in timeline[place + 1 :] if a.stream == arrival.stream and schema.time]
-        if ahead and schema.time is not None:
-            bound = schema.ordinal_kind(schema.time).parse(min(ahead))
-            made.append(Arrival(arrival.stream, Punctuation.below(schema.time, bound)))
-    return made
-
-
 def test_there_are_relations_of_many_shapes() -> None:
     names = {type(n).__name__ for c in RELATIONS for n in plan_of(c).walk()}
     assert names >= {"Join", "Distinct", "AntiJoin", "SemiJoin", "BagDifference", "GroupAggregate", "RelationToStream",
@@ -56,9 +37,12 @@ def test_there_are_relations_of_many_shapes() -> None:
 @pytest.mark.parametrize("case", RELATIONS, ids=[c["id"] for c in RELATIONS])
 def test_a_relation_of_the_language_runs_and_gives_the_oracles_answer(case: dict[str, Any]) -> None:
     plan = plan_of(case)
-    timeline = disordered(plan, 12)
+    timeline = disordered(plan)
     found, query = run_relation(plan, timeline, frozenset({3, 9, 20}), frozenset({5, 12, 30}))
     assert isinstance(query, RelationQuery)
-    expected = Oracle(plan, timeline).results()
+    oracle = Oracle(plan, timeline)
+    expected = oracle.results()
     assert expected
     assert bag(found) == bag(expected)
+    # before WHERE: of rows that would not have passed it the oracle does not ask when they came
+    assert query.late_count >= len(oracle.late_rows())

@@ -29,8 +29,8 @@ from relations.running import bag
 from spark.cases import aged
 from sql.rows import arrivals
 
-ROWS = 16
-"""Of every input."""
+ROWS = 24
+"""Of every input, at most."""
 BATCHES = 3
 REACH = 3
 """So many rows of its own input may overtake a row."""

@@ -28,9 +28,9 @@ from relations.plans import PLACES, columns, source, timelines
 from relations.random_plans import FOUR, STREAMS, cases, every_operator
 from relations.running import bag
 from relations.test_aggregates_inside import CATALOG, QUERIES
-from relations.test_query_texts import disordered
 from spark.in_process_queries import Hosted
 from spark.micro_batches import MicroBatches
+from sql.disorder import disordered
 from sql.sql_cases import catalog, options
 from sql.test_queries_run import CASES
 
@@ -46,13 +46,14 @@ HOSTED = [c for c in CASES if is_relational(plan_of(c)) or has_stream_join(plan_
 @pytest.mark.parametrize("shards", [1, 3])
 def test_a_hosted_query_of_the_language_gives_the_oracles_answer(case: dict[str, Any], shards: int) -> None:
     plan = plan_of(case)
-    timeline = disordered(plan, 12)
+    timeline = disordered(plan, 24)
     hosted = Hosted(plan, shards)
     found = hosted.run(timeline, frozenset({3, 9, 20, 21}))
     oracle = Oracle(plan, timeline)
     assert oracle.results()
     assert bag(found) == bag(oracle.results())
-    assert hosted.late == len(oracle.late_rows())
+    # at the border, before WHERE: of rows that would not have passed it the oracle does not ask when they came
+    assert hosted.late >= len(oracle.late_rows())
 
 
 @pytest.mark.parametrize("case", HOSTED, ids=[c["id"] for c in HOSTED])

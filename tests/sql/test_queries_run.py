@@ -19,7 +19,7 @@ CASES = [*LISTED, *(other for c in LISTED for other in variants(c))]
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_the_plan_has_an_answer_with_the_columns_it_says(case: dict[str, Any]) -> None:
     plan = parse(case["text"], catalog(), **options(case))
-    oracle = Oracle(plan, arrivals(plan, rows=12))
+    oracle = Oracle(plan, arrivals(plan, 100))
     found = oracle.results()
     assert found, "rows for which the query has an answer"
     for row in found:
