@@ -129,11 +129,12 @@ def test_the_negative_style_keeps_every_window_and_hashes_everything():
         Algorithm.COUNTERS)
 
 
-def test_the_direct_style_keeps_lists_and_knows_no_windows_by_rows():
+def test_the_direct_style_keeps_lists_and_finds_what_leaves_by_arrivals_by_number():
     assert set(kept(JOIN, "direct").values()) == {Structure.LIST}
     assert chosen(NEGATION, "direct").edge(()).negatives is Negatives.EARLY  # type: ignore[union-attr]
-    with pytest.raises(PlanError, match="window by rows leave when others arrive"):
-        choose_structures(n.Join(*sides(CountWindow(5)), EQUAL), style="direct")
+    by_rows = chosen(n.Distinct(window(CountWindow(5))), "direct").edge((0,))
+    assert by_rows is not None
+    assert by_rows.held == "rows by number"
 
 
 def test_an_unknown_style_is_refused():

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pytest
 
+import panewise as pw
 from panewise.api.explaining import explain_streams
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import open_plan
@@ -163,3 +164,9 @@ def test_of_windows_joined_at_once_nobody_names_who_leaves(windows: str, held: s
     _, _, shown = explain_streams(plan, joins="at once").partition("as it runs")
     assert f"result    {held}" in shown
     assert ("results kept by their rows" in shown) is (held != "not kept")
+
+
+@pytest.mark.parametrize(("strategy", "runs"), [
+    ("auto", "delta*"), ("negative", "counters"), ("direct", "search")])
+def test_explain_speaks_of_the_style_that_was_asked_for(strategy: str, runs: str) -> None:
+    assert f"runs      {runs}" in pw.explain("SELECT DISTINCT k FROM a [RANGE 5]", strategy=strategy)

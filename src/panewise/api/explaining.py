@@ -64,11 +64,11 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
     if format != "text" and (relations is not None or decided.at_once):  # a picture of the plan that won
         return explain_plan(found.chosen.plan, format, notes=running)
     if relations is None:
+        if decided.at_once:  # what is kept is said of the plan that runs
+            as_it_runs = explain_plan(found.chosen.plan, notes=running)
+            return f"{explain_plan(plan, format, **shown)}\n\nas it runs\n{as_it_runs}"
         shown["notes"] = {**state_notes(as_written(found), costs=False), **shown["notes"]}
-        text = explain_plan(plan, format, **shown)
-        if not decided.at_once:
-            return text
-        return f"{text}\n\nas it runs\n{explain_plan(found.chosen.plan, notes=running)}"
+        return explain_plan(plan, format, **shown)
     text = f"{explain_plan(plan, format, **shown)}\n\n{describe_candidates(found)}"
     return f"{text}\n\n{explain_plan(found.chosen.plan, notes=running)}"
 

@@ -15,7 +15,9 @@ from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.plan.nodes import Node
 from panewise.planner.choices import Stats
 from panewise.planner.explain import Format
+from panewise.planner.held import Style
 from panewise.planner.legal_form import legal_form
+from panewise.planner.structures import STYLES
 from panewise.sql import parse
 
 if TYPE_CHECKING:
@@ -112,7 +114,9 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     frames = has_dataframe(streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
-        text = explain_streams(plan, local, format, stats=stats, strategy=strategy, joins=joins)
+        style: Style = "negative" if strategy == "negative" else "direct" if strategy == "direct" else "upa"
+        text = explain_streams(plan, local, format, stats=stats, strategy="auto" if strategy in STYLES else strategy,
+                               style=style, joins=joins)
         if not frames or format != "text":
             return text
         return f"{text}\n\n{_explain_spark(legal_form(plan).plan, plain_inputs(streams)[0], stats)}"

@@ -142,8 +142,6 @@ def choose_structures(plan: n.Node, *, style: Style = "upa", labels: Labels | No
     labels = working_labels(labels or label(plan))
     if style not in STYLES:
         raise PlanError(f"no execution style {style!r}: there are {', '.join(STYLES)}")
-    if style == "direct":
-        _check_direct(plan, labels)
     modes = _negatives(plan, labels, style, flows)
     sent = {path: mode for path, (mode, _) in modes.items()}
     edges = [_as_held(choice, plan, labels, style, sent) for choice in _kept(plan, (), None, labels, style, modes)]
@@ -157,13 +155,6 @@ def walk(plan: n.Node, path: Path = ()) -> Iterator[tuple[Path, n.Node]]:
     yield path, plan
     for i, child in enumerate(plan.inputs):
         yield from walk(child, (*path, i))
-
-
-def _check_direct(plan: n.Node, labels: Labels) -> None:
-    for node in plan.walk():
-        if isinstance(node, n.Window) and labels[node].domain == "order":
-            raise PlanError("the direct style needs to know when a row leaves, and rows of a window by rows leave when "
-                            "others arrive: use the style 'upa' or 'negative'")
 
 
 # -- negatives -----------------------------------------------------------------------------------------------------
