@@ -30,7 +30,6 @@ from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
 from panewise.kernels.relations.searched_distinct import DistinctBySearch
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
-from panewise.kernels.relations.stores.codes import CodesByEnd, CodesByNumber, LeavingCodes
 from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.time_window import TimeWindow
 from panewise.kernels.relations.to_stream import ChangesAsStream, RestoredSnapshots, SnapshotStream
@@ -57,7 +56,7 @@ from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.counted import CountedAggregate
 from panewise.queries.relations.ports import Ports
 from panewise.queries.relations.predicates import compared_columns, match_of
-from panewise.queries.relations.styles import Style, queue_for
+from panewise.queries.relations.styles import Style, codes_for, queue_for
 from panewise.queries.relations.tree import Stage
 from panewise.queries.relations.watches import Watch
 from panewise.windows.base import Clock
@@ -210,17 +209,12 @@ class Compiler:
         if match.residual is not None:
             pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
             return self.stage(node, pairs, left, right)
-        by_key = Existence(left.schema, match, self.uids, self._codes(right), wanted=wanted)
+        by_key = Existence(left.schema, match, self.uids, codes_for(right.label, self.style), wanted=wanted)
         return self.stage(node, by_key, left, right)
 
     def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
-        operator = Difference(left.schema, right.schema, self.uids, self._codes(right))
+        operator = Difference(left.schema, right.schema, self.uids, codes_for(right.label, self.style))
         return self.stage(node, operator, left, right)
-
-    def _codes(self, stage: Stage) -> LeavingCodes:
-        """Rows of which only their value counts."""
-        kept = CodesByNumber if self.has_ends(stage) else CodesByEnd
-        return kept(queue_for(stage.label, self.style))
 
     def _members(self, node: n.GroupAggregate) -> Stage:
         """The rows of its groups; FIRST and LAST ask for their exact ages, also where they are groups themselves."""

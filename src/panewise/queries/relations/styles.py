@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from panewise.core.errors import PlanError
+from panewise.kernels.relations.stores.codes import CodesByEnd, CodesByNumber, LeavingCodes
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue, Fifo, Scanned, Unqueued
 from panewise.planner.labels import Label, UpdatePattern
 
@@ -34,3 +35,9 @@ def queue_for(label: Label, style: Style) -> ExpiryQueue:
     if label.pattern in {UpdatePattern.MON, UpdatePattern.WKS}:
         return Fifo()
     return Calendar()
+
+
+def codes_for(label: Label, style: Style) -> LeavingCodes:
+    """How rows are kept of which only their value counts: by number where they may leave before they said."""
+    kept = CodesByNumber if label.pattern is UpdatePattern.STR else CodesByEnd
+    return kept(queue_for(label, style))
