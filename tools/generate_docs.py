@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.aggregates.base import Aggregate
+from panewise.aggregates.moments import VarSamp
 from panewise.aggregates.registry import BUILT_IN, REQUIRED_PARAMETERS
-from panewise.aggregates.sums import Avg, Sum
+from panewise.aggregates.sums import Sum
 from panewise.plan.nodes import WindowAggregate
 from panewise.planner.capabilities import ENGINES as ENGINE_NAMES
 from panewise.planner.capabilities import docs_table, supports
@@ -164,7 +165,7 @@ def _inverse(kind: type[Aggregate]) -> str:
         return "yes"
     function = kind()
     inputs = [pa.int64()] * kind.arity
-    return "integers, decimals" if kind in {Sum, Avg} and function.is_invertible(inputs) else ""
+    return "integers, decimals" if issubclass(kind, Sum | VarSamp) and function.is_invertible(inputs) else ""
 
 
 def pages() -> dict[Path, str]:

@@ -15,8 +15,8 @@ TABLE = {
     "min": (D, False, False, True),
     "max": (D, False, False, True),
     "avg": (A, True, False, False),
-    "variance": (A, False, False, False),  # differential on paper; taking away loses digits
-    "stddev": (A, False, False, False),
+    "variance": (A, True, False, False),  # exact sums of values and squares
+    "stddev": (A, True, False, False),
     "first": (D, False, False, True),
     "last": (D, False, False, True),
     "count_distinct": (H, True, True, True),
@@ -83,5 +83,7 @@ def test_states_that_merge_column_by_column_say_how() -> None:
         assert resolve("min").elementwise([data_type]) == ["max", "min"]
     for data_type in (pa.string(), pa.binary(), pa.decimal128(19, 2)):
         assert resolve("max").elementwise([data_type]) is None
-    for name in ("variance", "mode", "first", "approx_count_distinct"):
+    assert resolve("variance").elementwise([pa.int64()]) == ["sum"] * 7
+    assert resolve("variance").elementwise([pa.float64()]) is None
+    for name in ("mode", "first", "approx_count_distinct"):
         assert resolve(name).elementwise([pa.int64()]) is None

@@ -34,6 +34,7 @@ import pyarrow as pa
 from panewise.core.errors import AggregateError
 
 Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 State = tuple[Any, ...]
 Columns = list[pa.Array]
 Elementwise = Literal["sum", "min", "max"]
@@ -65,6 +66,8 @@ class Aggregate(ABC):
     """Whether a state gets smaller once no more of its rows can come; see ``settle``."""
     slides: ClassVar[bool] = False
     """Whether windows over settled states need not be merged one by one; see ``finish_windows``."""
+    short_lists: ClassVar[bool] = False
+    """Whether lists in its states are nearly always empty, so that a state is a few numbers all the same."""
     arity: ClassVar[int] = 1
     """How many argument columns it takes; with the position where it is ``numbered``."""
     variadic: ClassVar[bool] = False
@@ -105,6 +108,13 @@ class Aggregate(ABC):
         plain subtraction of every column.
         """
         return None
+
+    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
+        """The same function with states that lose nothing: for those who merge some rows again and again.
+
+        A relation tells a result anew when it has changed; it must not when rows were only merged in another order.
+        """
+        return self
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 
@@ -174,6 +184,11 @@ class Aggregate(ABC):
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """The results of partial states."""
         return pa.array([self.finish(s) for s in self._states(partials, inputs)], self.result_type(inputs))
+
+    def finish_some(self, partials: Columns, inputs: Sequence[pa.DataType], chosen: Mask) -> list[Any]:
+        """The results of some of the states by the scalar form."""
+        rows = pa.array(np.flatnonzero(chosen))
+        return [self.finish(s) for s in self._states([column.take(rows) for column in partials], inputs)]
 
     def _columns(self, states: Sequence[State], inputs: Sequence[pa.DataType]) -> Columns:
         fields = self.state_fields(inputs)

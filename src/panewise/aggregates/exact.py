@@ -1,16 +1,15 @@
-"""Sums that lose nothing: integers and decimals as 32-bit limbs, floats in double-double.
+"""Sums that lose nothing: integers and decimals as 32-bit limbs, floats as fractions (in columns: `expansions`).
 
 A sum of 64-bit integers may pass through totals that 64 bits do not hold. Cut into limbs of 32 bits, each summed in its
 own int64, two thousand million rows add up without overflow, limbs of two sums add column by column, and subtraction
-is exact too. Floats are summed by extracting, from all rows at once, the leading bits on a common grid whose sum is
-exact (Rump, Ogita and Oishi 2008), so the result does not depend on the order of rows.
+is exact too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import frexp, inf, isfinite
+from math import inf, isfinite
 
 import numpy as np
 import pyarrow as pa
@@ -95,6 +94,25 @@ def totals(limbs: Limbs) -> list[int]:
     return result
 
 
+def limb_pairs(limbs: Limbs) -> tuple[Floats, Floats, Mask]:
+    """Each total as a pair of floats, and where a pair does not hold it."""
+    high, low, lost = np.zeros(len(limbs[0])), np.zeros(len(limbs[0])), np.zeros(len(limbs[0]), np.bool_)
+    limbs = carry(limbs)
+    lost |= np.abs(limbs[0].astype(np.float64)) >= 2.0**53
+    for i, limb in enumerate(limbs):
+        total, error = two_sum(high, limb.astype(np.float64) * 2.0 ** (BITS * (len(limbs) - 1 - i)))
+        rest, gone = two_sum(low, error)
+        high, low, lost = total, rest, lost | (gone != 0)
+    return *two_sum(high, low), lost
+
+
+def two_sum(left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """``left + right`` as the rounded sum and its exact error (Knuth)."""
+    total = left + right
+    shadow = total - left
+    return total, (left - (total - shadow)) + (right - shadow)
+
+
 def to_limbs(total: int, count: int) -> list[int]:
     """One integer as limbs.
 
@@ -119,49 +137,6 @@ def from_limbs(limbs: Sequence[int]) -> int:
 # -- floats --------------------------------------------------------------------------------------------------------
 
 
-def float_sums(terms: Floats, codes: Codes, groups: int) -> tuple[Floats, Floats]:
-    """Sums per group as an unevaluated pair ``sum + rest`` of about 100 bits relative to the largest term."""
-    finite = np.isfinite(terms)
-    if not finite.all():
-        with np.errstate(all="ignore"):
-            special = _weighed(codes[~finite], terms[~finite], groups)
-            total, rest = float_sums(terms[finite], codes[finite], groups)
-            total = total + special
-        return total, np.where(np.isfinite(total), rest, 0.0)
-    largest = max(float(terms.max()), -float(terms.min())) if len(terms) else 0.0
-    room = (len(terms) + 2).bit_length()
-    exponent = frexp(largest)[1] + room
-    if exponent > 1000:  # no grid fits above the terms: a plain sum, which may be infinite
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _weighed(codes, terms, groups), np.zeros(groups)
-    # what rounding to the first grid leaves is below 2⁻⁵² of it, so the second grid needs no search for the largest
-    coarse, fine = 2.0**exponent, 2.0 ** max(exponent - 52 + room, -1000)
-    leading, middle, trailing = np.zeros(groups), np.zeros(groups), np.zeros(groups)
-    for rows in chunks(len(terms)):
-        part, at = terms[rows], codes[rows]
-        rounded = (part + coarse) - coarse
-        np.add.at(leading, at, rounded)
-        part = part - rounded
-        if part.any():
-            rounded = (part + fine) - fine
-            np.add.at(middle, at, rounded)
-            np.add.at(trailing, at, part - rounded)
-    return two_sum(leading, middle + trailing)
-
-
-def _weighed(codes: Codes, weights: Floats, groups: int) -> Floats:
-    return np.bincount(codes, weights=weights, minlength=groups).astype(np.float64, copy=False)
-
-
-def two_sum(left: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """``left + right`` as the rounded sum and its exact error (Knuth)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = left + right
-        shadow = total - left
-        rest = (left - (total - shadow)) + (right - shadow)
-    return total, np.where(np.isfinite(total), rest, 0.0)
-
-
 def exact_float(value: float) -> Fraction | float:
     """A float that sums exactly; infinities and NaN stay what they are."""
     return Fraction(value) if isfinite(value) else value
@@ -184,19 +159,6 @@ def rounded_float(value: Fraction | float) -> float:
         return float(value)
     except OverflowError:
         return inf if value > 0 else -inf
-
-
-def to_pair(value: Fraction | float) -> tuple[float, float]:
-    """An exact float sum as the pair the columnar form keeps."""
-    total = rounded_float(value)
-    if isinstance(value, float) or not isfinite(total):
-        return total, 0.0
-    return total, rounded_float(value - Fraction(total))
-
-
-def from_pair(total: float, rest: float) -> Fraction | float:
-    """The inverse of ``to_pair``."""
-    return add_exact(exact_float(total), exact_float(rest))
 
 
 def limb_columns(columns: Sequence[pa.Array]) -> Limbs:

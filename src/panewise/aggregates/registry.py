@@ -12,7 +12,8 @@ from panewise.aggregates.chosen import MaxBy, MinBy
 from panewise.aggregates.count import Count
 from panewise.aggregates.extremes import Max, Min
 from panewise.aggregates.frequent import ApproxHeavyHitters
-from panewise.aggregates.moments import CentreOfMass, StddevPop, StddevSamp, VarPop, VarSamp
+from panewise.aggregates.mass import CentreOfMass
+from panewise.aggregates.moments import StddevPop, StddevSamp, VarPop, VarSamp
 from panewise.aggregates.multiset import CountDistinct, Distinct, HeavyHitters, Mode, TopK
 from panewise.aggregates.order import First, Last
 from panewise.aggregates.pane_lists import FrequentItems

@@ -1,7 +1,8 @@
 """SUM and AVG, exact: integers and decimals never overflow on the way, floats do not depend on the order of rows.
 
 State columns: ``count`` of non-null rows, then ``high``, ``low`` (integers, decimals up to 18 digits), ``limb3`` …
-``limb0`` (longer decimals) or ``sum``, ``rest`` (floats). All add column by column.
+``limb0`` (longer decimals) or ``sum``, ``rest`` (floats). All add column by column. Two floats hold sums of ordinary
+range without a loss; `ExactSum` and `ExactAvg` keep a list of what is left beside them, for sums of any range.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from panewise.aggregates import expansions
 from panewise.aggregates.arrays import (
     COUNT,
     as_floats,
@@ -31,16 +33,13 @@ from panewise.aggregates.exact import (
     add_exact,
     carry,
     exact_float,
-    float_sums,
     from_limbs,
-    from_pair,
     group_sum,
     limb_columns,
     limb_count,
     limb_sums,
     rounded_float,
     to_limbs,
-    to_pair,
     total_words,
     totals,
 )
@@ -66,6 +65,12 @@ class Sum(Aggregate):
 
     name: ClassVar[str] = "sum"
     agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
+    kept: ClassVar[int] = 2
+    """How many columns hold a sum of floats: with the third, a list, it is exact."""
+
+    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
+        """With all parts of a sum of floats."""
+        return ExactSum() if pa.types.is_floating(numeric_input(self.name, inputs)) else self
 
     def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
         """Integers and decimals: exact; floats would leave the rounding of what was taken away."""
@@ -78,7 +83,8 @@ class Sum(Aggregate):
         self.check_inputs(inputs)
         data_type = numeric_input(self.name, inputs)
         if pa.types.is_floating(data_type):
-            return [COUNT, *(pa.field(n, pa.float64(), nullable=False) for n in ("sum", "rest"))]
+            named = zip(expansions.fields("sum"), ("sum", "rest", "more")[: self.kept], strict=False)
+            return [COUNT, *(field.with_name(name) for field, name in named)]
         names = ("high", "low") if limb_count(data_type) == 2 else ("limb3", "limb2", "limb1", "limb0")
         return [COUNT, *(pa.field(n, pa.int64(), nullable=False) for n in names)]
 
@@ -90,7 +96,7 @@ class Sum(Aggregate):
             return pa.decimal128(min(data_type.precision + 10, MAX_DIGITS), data_type.scale)
         return pa.float64() if pa.types.is_floating(data_type) else pa.int64()
 
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise]:
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
         """Counts and parts add; float parts by plain float addition."""
         return ["sum"] * len(self.state_fields(inputs))
 
@@ -139,7 +145,7 @@ class Sum(Aggregate):
         data_type = numeric_input(self.name, inputs)
         count, total = state
         if pa.types.is_floating(data_type):
-            return (count, *to_pair(Fraction(total) if isinstance(total, int) else total))
+            return (count, *expansions.to_parts(Fraction(total) if isinstance(total, int) else total)[: self.kept])
         unscaled = int(Decimal(total).scaleb(data_type.scale, EXACT)) if is_decimal(data_type) else total
         return (count, *to_limbs(unscaled, limb_count(data_type)))
 
@@ -148,7 +154,7 @@ class Sum(Aggregate):
         data_type = numeric_input(self.name, inputs)
         count, *parts = row
         if pa.types.is_floating(data_type):
-            return count, from_pair(*parts)
+            return count, expansions.from_parts(*parts[:2], *parts[2:])
         total = from_limbs(parts)
         return count, Decimal(total).scaleb(-data_type.scale, EXACT) if is_decimal(data_type) else total
 
@@ -159,21 +165,22 @@ class Sum(Aggregate):
         """Exact sums per group."""
         data_type = numeric_input(self.name, inputs)
         (array,), codes = present([plain(arguments[0])], codes)
-        parts: Sequence[Any] = (
-            float_sums(as_floats(array), codes, groups) if pa.types.is_floating(data_type)
-            else limb_sums(array, codes, groups)
-        )
-        return [pa.array(counts_of(codes, groups)), *map(pa.array, parts)]
+        if not pa.types.is_floating(data_type):
+            return [pa.array(counts_of(codes, groups)), *map(pa.array, limb_sums(array, codes, groups))]
+        if not expansions.compiles(len(array)):
+            return super().partials([array], codes, groups, inputs)
+        parts = expansions.sums([as_floats(array)], codes, groups)[: self.kept]
+        return [pa.array(counts_of(codes, groups)), *parts]
 
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """Add counts and parts."""
-        count = group_sum(as_ints(partials[0]), codes, groups)
-        parts: Sequence[Any]
         if pa.types.is_floating(numeric_input(self.name, inputs)):
-            parts = combine_pairs(partials[1], partials[2], codes, groups)
+            if not expansions.compiles(len(codes)):
+                return super().combine(partials, codes, groups, inputs)
+            parts: Sequence[Any] = expansions.combined(partials[1:], codes, groups)[: self.kept]
         else:
             parts = carry([group_sum(limb, codes, groups) for limb in limb_columns(partials[1:])])
-        return [pa.array(count), *map(pa.array, parts)]
+        return [pa.array(group_sum(as_ints(partials[0]), codes, groups)), *map(pa.array, parts)]
 
     def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
         """Subtract every column; floats go the way of the scalar form."""
@@ -254,8 +261,7 @@ class Avg(Sum):
         empty = count == 0
         divisor = np.where(empty, 1, count)
         if pa.types.is_floating(numeric_input(self.name, inputs)):
-            with np.errstate(over="ignore", invalid="ignore"):
-                return pa.array((as_floats(partials[1]) + as_floats(partials[2])) / divisor, mask=empty)
+            return self._means(partials, inputs)
         limbs = limb_columns(partials[1:])
         low, high, _ = total_words(limbs)
         averages = low / divisor
@@ -265,11 +271,43 @@ class Avg(Sum):
             averages[inexact] = [total / n for total, n in exact]
         return pa.array(averages, mask=empty)
 
+    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
+        """With all parts of a sum of floats."""
+        return ExactAvg() if pa.types.is_floating(numeric_input(self.name, inputs)) else self
 
-def combine_pairs(total: pa.Array, rest: pa.Array, codes: Codes, groups: int) -> tuple[Any, Any]:
-    """Sums per group of double-double sums."""
-    terms = np.concatenate([as_floats(total), as_floats(rest)])
-    return float_sums(terms, np.concatenate([codes, codes]), groups)
+    def _means(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+        """Of floats, rounded once."""
+        count = as_ints(partials[0])
+        if not expansions.compiles(len(count)):
+            return Aggregate.finish_all(self, partials, inputs)
+        from panewise.aggregates import quotients_numba
+
+        results, unsure = np.zeros(len(count)), expansions.is_wide(partials[1:])
+        quotients_numba.means(count, as_floats(partials[1]), as_floats(partials[2]), results, unsure)
+        results[unsure] = self.finish_some(partials, inputs, unsure)
+        return pa.array(results, mask=count == 0)
+
+
+@dataclass(frozen=True)
+class ExactSum(Sum):
+    """``sum(x)`` of floats of any range, whatever is merged with what."""
+
+    kept: ClassVar[int] = 3
+    short_lists: ClassVar[bool] = True
+
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> None:
+        """Parts are added together."""
+
+
+@dataclass(frozen=True)
+class ExactAvg(Avg):
+    """``avg(x)`` of floats of any range, whatever is merged with what."""
+
+    kept: ClassVar[int] = 3
+    short_lists: ClassVar[bool] = True
+
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> None:
+        """Parts are added together."""
 
 
 def _plus(left: Any, right: Any) -> Any:

@@ -30,13 +30,13 @@ def finisher(aggregate: BoundAggregate, form: CompiledForm) -> Finish:
         return at_length
     from panewise.kernels import roll_up_numba
 
+    if form.fold == "float sum" and isinstance(aggregate.function, Avg):
+        return at_length  # a division of exact sums, compiled as well
     if form.fold == "float sum":
-        mean = isinstance(aggregate.function, Avg)
-
         def usual(states: States) -> pa.Array:
             counts, totals, rests = states
             results = np.empty(len(counts))
-            done = roll_up_numba.finish_sums(counts, totals, rests, mean, results)
+            done = roll_up_numba.finish_sums(counts, totals, rests, results)
             return as_column(results, FLOAT64) if done else at_length(states)
     elif form.fold in ("float min", "float max"):
         def usual(states: States) -> pa.Array:

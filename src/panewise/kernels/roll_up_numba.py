@@ -252,13 +252,12 @@ def close_groups(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, i
 
 
 @compiled
-def finish_sums(counts: Ints, totals: Floats, rests: Floats, mean: bool, results: Floats) -> bool:
-    """Sums, or means, of groups that all have a value; False when one has none."""
+def finish_sums(counts: Ints, totals: Floats, rests: Floats, results: Floats) -> bool:
+    """Sums of groups that all have a value; False when one has none."""
     for g in range(len(counts)):
         if counts[g] == 0:
             return False
-        total = totals[g] + rests[g]
-        results[g] = total / counts[g] if mean else total
+        results[g] = totals[g] + rests[g]
     return True
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.aggregates.base import Codes
+from panewise.aggregates.mass import CentreOfMass
 from panewise.aggregates.sums import Sum
 from panewise.kernels.partials import BoundAggregate
 
@@ -228,8 +229,8 @@ def _merges(aggregate: BoundAggregate) -> list[str] | None:
     plain = all(field.type in (pa.int64(), pa.float64()) and not field.nullable for field in aggregate.state_schema)
     if operations is None or not plain:
         return None
-    if isinstance(aggregate.function, Sum) and [f.type for f in aggregate.state_schema[1:]] == [pa.float64()] * 2:
-        return ["sum", "pair", "rest"]
+    if isinstance(aggregate.function, Sum | CentreOfMass) and aggregate.state_schema[1].type == pa.float64():
+        return ["sum", *["pair", "rest"] * (len(operations) // 2)]
     return list(operations)
 
 

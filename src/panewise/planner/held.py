@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from panewise.aggregates.count import Count
+from panewise.aggregates.moments import VarSamp
 from panewise.aggregates.registry import resolve
 from panewise.aggregates.sums import Sum
 from panewise.kernels.relations.state_kinds import is_subtractable
@@ -61,7 +62,7 @@ def merges_states(node: n.GroupAggregate) -> bool:
     if bound is not None:
         return not all(is_subtractable(aggregate) for aggregate in bound)
     functions = [resolve(call.function, call.parameters, call.distinct) for call in node.aggregates]
-    return not all(isinstance(function, Count | Sum) for function in functions)
+    return not all(isinstance(function, Count | Sum | VarSamp) for function in functions)
 
 
 def has_other_conditions(node: n.SemiJoin | n.AntiJoin) -> bool:

@@ -32,7 +32,7 @@ from panewise.queries.profile import Profile
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, build_status
 
 KIND = "embedded-query"
-VERSION = 2
+VERSION = 3
 
 Progress: TypeAlias = str | Mapping[str, str]
 

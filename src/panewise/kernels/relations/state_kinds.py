@@ -18,6 +18,8 @@ def is_subtractable(aggregate: BoundAggregate) -> bool:
 
 def has_small_states(aggregate: BoundAggregate) -> bool:
     """Whether a state is a few values, so that one may be kept for every few rows; lists and sketches are not."""
+    if aggregate.function.short_lists:
+        return True
     large = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
     return aggregate.function.agg_class is not AggClass.HOLISTIC and \
         not any(kind(field.type) for field in aggregate.state_schema for kind in large)

@@ -39,7 +39,7 @@ from panewise.queries.query import WindowQuery
 from panewise.queries.relations import RelationQuery
 
 KIND = "query-shard"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

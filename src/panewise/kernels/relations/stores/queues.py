@@ -85,9 +85,10 @@ class Fifo(ExpiryQueue):
 class Calendar(ExpiryQueue):
     """Rows leave at known moments in any order (WK): a list per day of the calendar.
 
-    A day is a tenth of the longest life seen, so rows that live lie in at most eleven days (Golab erratum E4: one more
-    than the lives have). Days are numbered without end, so two never share a list. A day that has begun is sorted once,
-    so that short steps need not look through all of it.
+    A day is a tenth of the longest life when the calendar was last empty, and grows once lives are more than four times
+    as long. So rows that live lie in eleven days (Golab erratum E4: one more than the lives have), or in some forty
+    while lives grow. Days are numbered without end, so two never share a list. A day that has begun is sorted once, so
+    that short steps need not look through all of it.
     """
 
     def clear(self) -> None:
