@@ -207,15 +207,15 @@ class OAJoin:
         return table.linear != NO_BOUND or bool(table.groups) or bool(table.selections)
 
     def _bounds_at(self, side: int, codes: Codes32) -> Ordinals | int:
-        """The bound of a side for rows of the other, by their keys."""
+        """The bound of a side for rows of the other, by their keys: in the type that holds those of both."""
         table = self.progress.bounds[side]
         if not table.groups and not table.selections:
             return table.linear
         if not len(codes):
             return np.empty(0, np.int64)
         used, inverse = np.unique(codes, return_inverse=True)
-        names, schema = self.spec.sides[side].keys, self.spec.sides[side].schema
-        columns = {name: self.keys.column(i, used, schema.field(name).type) for i, name in enumerate(names)}
+        names = self.spec.sides[side].keys
+        columns = {name: self.keys.column(i, used, self.keys.types[i]) for i, name in enumerate(names)}
         return table.bounds_for(columns, len(used))[inverse]
 
     def _purge(self, side: int) -> pa.Table:
