@@ -47,7 +47,8 @@ def test_a_promise_about_a_time_that_is_the_key_is_not_one_about_all_rows(text: 
 def test_a_key_too_large_for_the_other_side_is_none_that_side_has_promised(left: pa.DataType,
                                                                            right: pa.DataType) -> None:
     arrivals = [Arrival("a", below(12, k=1)), Arrival("b", {"ts": 3, "k": 3_000_000_000}),
-                Arrival("b", {"ts": 9, "k": 1}), Arrival("b", below(2, k=3_000_000_000)), Arrival("a", {"ts": 12, "k": 1})]
+                Arrival("b", {"ts": 9, "k": 1}), Arrival("b", below(2, k=3_000_000_000)),
+                Arrival("a", {"ts": 12, "k": 1})]
     assert check(PAIRS, left, right, arrivals) == 1
 
 

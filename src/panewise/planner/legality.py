@@ -11,6 +11,7 @@ from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.clocks import two_clocks
 from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
 from panewise.planner.patterns import format_amount
@@ -49,6 +50,7 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
     """Every illegal placement, from the root down."""
     labels = labels or label(plan)
     yield from (Problem(plan, message) for message in _table_alone(plan, "the result"))
+    yield from (Problem(*found) for found in two_clocks(plan))
     for node in plan.walk():
         messages: Iterator[str] = iter(())
         match node:
@@ -155,9 +157,9 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
         inside = [*_relation_below(below)]
         if below.kind is not Kind.ISTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
                                                   for part in inside if isinstance(part, n.Distinct)):
-            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or for "
-                   "the next of their value: which copy of a value counts as its row is not kept, and so neither is "
-                   "which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
+            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or "
+                   "for the next of their value: which copy of a value counts as its row is not kept, and so neither "
+                   "is which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of time")
         if below.kind is Kind.DSTREAM and any(isinstance(part, n.Union) for part in inside):
             yield ("a window by rows over what leaves a UNION: of equal rows of its parts the oldest counts as the one "
                    "that left, which is not kept, and so neither is which row left last; use a window of time")
