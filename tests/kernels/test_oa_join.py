@@ -133,8 +133,8 @@ def test_a_promise_about_one_key_lets_go_of_its_rows_and_of_no_others() -> None:
     join.process(LEFT, *table_of(LEFT, [(1, "a", 0), (1, "b", 0), (9, "a", 0)]))
     _, news = join.advance(RIGHT, promise(RIGHT, 8, "a"))
     assert news == []  # the left may still send rows of a
-    assert [(c, t) for c, t in zip(join.stores[LEFT].codes.tolist(), join.stores[LEFT].times.tolist(), strict=True)] \
-        == [(1, 1), (0, 9)]
+    keys = join.keys.column(0, join.stores[LEFT].keys, pa.string()).to_pylist()
+    assert [*zip(keys, join.stores[LEFT].times.tolist(), strict=True)] == [("b", 1), ("a", 9)]
     _, news = join.advance(LEFT, promise(LEFT, 7, "a"))
     assert [str(p) for p in news] == ["(l.k = a, l.ts < 6)", "(r.k = a, r.ts < 5)"]
     _, news = join.advance(LEFT, promise(LEFT, None, "a"))
@@ -238,7 +238,8 @@ def test_several_key_columns_are_one_key() -> None:
         found = join.process(side, pa.table(columns, schema=schema[name]), np.zeros(400, np.int64))
     expected = sorted(one + other for one in rows[LEFT] for other in rows[RIGHT] if one[1:3] == other[1:3])
     assert sorted(tuple(row.values()) for row in found.to_pylist()) == expected
-    assert join.keys.count == 30
+    assert join.keys.count == 3
+    assert join.keys.words == 1  # nine and three values are six bits
 
 
 # -- columns -------------------------------------------------------------------------------------------------------
