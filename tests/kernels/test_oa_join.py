@@ -328,3 +328,32 @@ def test_the_example_of_a_single_row_item_is_a_batch_like_any_other() -> None:
     spec = spec_of(Band(-1, 1))
     arriving = [Arriving(side, ((t, "a", 0),)) for t in range(5) for side in (LEFT, RIGHT)]
     assert len(run(OAJoin(spec), arriving)) == sum(by_definition(spec, arriving).values()) == 13
+
+
+@pytest.mark.parametrize("kind", [JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI, JoinKind.SEMI])
+def test_a_partner_that_is_taken_back_was_never_there(kind: JoinKind) -> None:
+    join = OAJoin(spec_of(Band.of_ranges(3, 3), kind=kind))
+    join.process(LEFT, *table_of(LEFT, [(5, "a", 0)]))
+    join.mark()
+    join.process(RIGHT, *table_of(RIGHT, [(5, "a", 0)]))
+    join.rollback()
+    alone, _ = join.advance(RIGHT, END)
+    assert alone.num_rows == (0 if kind is JoinKind.SEMI else 1)
+    other = OAJoin(spec_of(Band.of_ranges(3, 3), kind=kind))
+    other.process(LEFT, *table_of(LEFT, [(5, "a", 0)]))
+    other.mark()
+    other.process(RIGHT, *table_of(RIGHT, [(5, "a", 0)]))
+    other.rollback()
+    found = other.process(RIGHT, *table_of(RIGHT, [(5, "a", 0)]))
+    assert found.num_rows == (0 if kind is JoinKind.ANTI else 1)
+
+
+def test_what_was_promised_before_a_restart_is_not_promised_again() -> None:
+    join = OAJoin(spec_of(Band.of_ranges(2, 2)))
+    for side, key in ((LEFT, None), (RIGHT, None), (LEFT, "a"), (RIGHT, "a")):
+        join.advance(side, promise(side, 20 if key is None else 40, key))
+    again = OAJoin(spec_of(Band.of_ranges(2, 2)))
+    again.restore(join.snapshot())
+    assert again.progress.news() == join.progress.news() == []
+    for side in (LEFT, RIGHT):
+        assert again.progress.sent[side].snapshot() == join.progress.sent[side].snapshot()
