@@ -27,7 +27,7 @@ from panewise.plan.nodes import (
     WindowAggregate,
     WindowClause,
 )
-from panewise.progress.punctuation import Punctuation
+from panewise.progress.punctuation import Constant, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries.joined import JoinedQuery
 from panewise.windows.sliding import SlidingWindow
@@ -35,6 +35,11 @@ from panewise.windows.tumbling import TumblingWindow
 
 COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "x": pa.float64()}
 NAMED = tuple(NamedScalar.column(c) for c in COLUMNS)
+
+
+KEYS: tuple[dict[str, Any], ...] = ({"k": "a"}, {"k": "b"}, {"k": "a"}, {"v": 1}, {"v": 2}, {"k": "a", "v": 1},
+                                    {"x": -0.0}, {"x": 0.0}, {"x": float("nan")})
+"""What promises about single keys are about."""
 
 
 def stream(name: str) -> Source:
@@ -60,6 +65,7 @@ def predicate(random: Random, left: str, right: str) -> Scalar | None:
         Scalar.parse(f"`{left}.v` + 1 = `{right}.v`"), Scalar.parse(f"`{left}.ts` < `{right}.ts`"),
         Scalar.parse(f"`{left}.x` = `{right}.v`"),  # a number and a float: no key, a condition
         Scalar.parse(f"`{left}.ts` = `{right}.ts` AND `{left}.k` <> `{right}.k`"),
+        Scalar.parse(f"`{left}.ts` = `{right}.v`"), Scalar.parse(f"{key} AND `{left}.v` = `{right}.ts`"),
     ))
 
 
@@ -148,11 +154,11 @@ def timeline(random: Random, plan: Node, *, honest: bool, rows: int = 24) -> Tim
     for i, arrival in enumerate(found):
         made.append(arrival)
         if random.random() < 0.5:
-            name, key = random.choice(names), random.choice(("a", "b")) if random.random() < 0.3 else None
-            ahead = [a.item["ts"] for a in found[i + 1 :]
-                     if a.stream == name and (key is None or a.item["k"] == key)]  # type: ignore[index]
+            name, keys = random.choice(names), random.choice(KEYS) if random.random() < 0.35 else {}
+            ahead = [a.item["ts"] for a in found[i + 1 :] if a.stream == name  # type: ignore[index]
+                     and all(Constant(value).matches(a.item[key]) for key, value in keys.items())]  # type: ignore[index]
             bound = min(ahead, default=60) if honest else random.randint(-10, 30)
-            made.append(Arrival(name, Punctuation.below("ts", bound, **({} if key is None else {"k": key}))))
+            made.append(Arrival(name, Punctuation.below("ts", bound, **keys)))
     return made
 
 

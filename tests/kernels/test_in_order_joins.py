@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.joining import by_definition, random_pairing, random_streams, run, spec_of
+from kernels.joining import by_definition, random_pairing, random_streams, run, spec_of, table_of
 from panewise.core.errors import PlanError
-from panewise.core.join_kinds import JoinKind
+from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.kernels.joins.in_order import InputBufferedJoin, MergedJoin, OrderedJoin, OutputBufferedJoin
 from panewise.kernels.joins.pairing import Band
+from panewise.progress.punctuation import Punctuation
 
 JOINS = [OutputBufferedJoin, InputBufferedJoin, MergedJoin]
 
@@ -36,3 +37,14 @@ def test_the_same_results_in_order_and_nothing_left_behind(kind: type[OrderedJoi
 def test_they_are_inner_joins(kind: type[OrderedJoin]) -> None:
     with pytest.raises(PlanError, match="use OAJoin"):
         kind(spec_of(Band(0, 1), kind=JoinKind.LEFT))
+
+
+def test_input_buffered_lets_go_of_right_rows_that_no_left_row_can_meet() -> None:
+    join = InputBufferedJoin(spec_of(Band.of_ranges(2, 2)))
+    largest = 0
+    for start in range(0, 40_000, 1_000):
+        for side in (LEFT, RIGHT):
+            join.process(side, *table_of(side, [(t, "a", 0) for t in range(start, start + 1_000, 5)]))
+            join.advance(side, Punctuation.below(f"{'lr'[side]}.ts", start + 1_000))
+        largest = max(largest, sum(store.rows for store in join.join.stores))
+    assert largest < 2_000

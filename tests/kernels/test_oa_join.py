@@ -133,8 +133,8 @@ def test_a_promise_about_one_key_lets_go_of_its_rows_and_of_no_others() -> None:
     join.process(LEFT, *table_of(LEFT, [(1, "a", 0), (1, "b", 0), (9, "a", 0)]))
     _, news = join.advance(RIGHT, promise(RIGHT, 8, "a"))
     assert news == []  # the left may still send rows of a
-    assert [(c, t) for c, t in zip(join.stores[LEFT].codes.tolist(), join.stores[LEFT].times.tolist(), strict=True)] \
-        == [(1, 1), (0, 9)]
+    keys = join.keys.column(0, join.stores[LEFT].keys, pa.string()).to_pylist()
+    assert [*zip(keys, join.stores[LEFT].times.tolist(), strict=True)] == [("b", 1), ("a", 9)]
     _, news = join.advance(LEFT, promise(LEFT, 7, "a"))
     assert [str(p) for p in news] == ["(l.k = a, l.ts < 6)", "(r.k = a, r.ts < 5)"]
     _, news = join.advance(LEFT, promise(LEFT, None, "a"))
@@ -238,7 +238,8 @@ def test_several_key_columns_are_one_key() -> None:
         found = join.process(side, pa.table(columns, schema=schema[name]), np.zeros(400, np.int64))
     expected = sorted(one + other for one in rows[LEFT] for other in rows[RIGHT] if one[1:3] == other[1:3])
     assert sorted(tuple(row.values()) for row in found.to_pylist()) == expected
-    assert join.keys.count == 30
+    assert join.keys.count == 3
+    assert join.keys.words == 1  # nine and three values are six bits
 
 
 # -- columns -------------------------------------------------------------------------------------------------------
@@ -327,3 +328,32 @@ def test_the_example_of_a_single_row_item_is_a_batch_like_any_other() -> None:
     spec = spec_of(Band(-1, 1))
     arriving = [Arriving(side, ((t, "a", 0),)) for t in range(5) for side in (LEFT, RIGHT)]
     assert len(run(OAJoin(spec), arriving)) == sum(by_definition(spec, arriving).values()) == 13
+
+
+@pytest.mark.parametrize("kind", [JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI, JoinKind.SEMI])
+def test_a_partner_that_is_taken_back_was_never_there(kind: JoinKind) -> None:
+    join = OAJoin(spec_of(Band.of_ranges(3, 3), kind=kind))
+    join.process(LEFT, *table_of(LEFT, [(5, "a", 0)]))
+    join.mark()
+    join.process(RIGHT, *table_of(RIGHT, [(5, "a", 0)]))
+    join.rollback()
+    alone, _ = join.advance(RIGHT, END)
+    assert alone.num_rows == (0 if kind is JoinKind.SEMI else 1)
+    other = OAJoin(spec_of(Band.of_ranges(3, 3), kind=kind))
+    other.process(LEFT, *table_of(LEFT, [(5, "a", 0)]))
+    other.mark()
+    other.process(RIGHT, *table_of(RIGHT, [(5, "a", 0)]))
+    other.rollback()
+    found = other.process(RIGHT, *table_of(RIGHT, [(5, "a", 0)]))
+    assert found.num_rows == (0 if kind is JoinKind.ANTI else 1)
+
+
+def test_what_was_promised_before_a_restart_is_not_promised_again() -> None:
+    join = OAJoin(spec_of(Band.of_ranges(2, 2)))
+    for side, key in ((LEFT, None), (RIGHT, None), (LEFT, "a"), (RIGHT, "a")):
+        join.advance(side, promise(side, 20 if key is None else 40, key))
+    again = OAJoin(spec_of(Band.of_ranges(2, 2)))
+    again.restore(join.snapshot())
+    assert again.progress.news() == join.progress.news() == []
+    for side in (LEFT, RIGHT):
+        assert again.progress.sent[side].snapshot() == join.progress.sent[side].snapshot()

@@ -147,3 +147,11 @@ def test_every_candidate_is_an_order_of_all_streams(found: list[Stream]):
     orders = list(candidate_orders(found))
     assert all(sorted(candidate) == list(range(len(found))) for candidate in orders)
     assert order_cost(found, best_order(found)) <= order_cost(found, greedy_order(found))
+
+
+def test_a_probe_of_a_bucket_scans_its_rows_and_no_others():
+    """Buckets make probes cheaper, and results not fewer."""
+    plain = table((1, 100, 10), (1, 100, 10), (1, 100, 10))
+    hashed = [Stream(s.rate, s.window, s.values, buckets=10) for s in plain]
+    assert arrival_cost(plain, (0, 1, 2), 0) == 100 + 10 * 100
+    assert arrival_cost(hashed, (0, 1, 2), 0) == 10 + 10 * 10

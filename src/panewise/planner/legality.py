@@ -11,6 +11,7 @@ from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.clocks import two_clocks
 from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
 from panewise.planner.origins import united_with_itself
@@ -57,6 +58,7 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
     """Every illegal placement, from the root down."""
     labels = labels or label(plan)
     yield from (Problem(plan, message) for message in _table_alone(plan, "the result"))
+    yield from (Problem(*found) for found in two_clocks(plan))
     for node in plan.walk():
         messages: Iterator[str] = iter(())
         match node:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from panewise.core.errors import CheckpointError, ProgressError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.notation import value_from_state, value_to_state
-from panewise.progress.patterns import Constant, OneOf, as_values, plain_column
+from panewise.progress.patterns import Constant, OneOf, as_values, one_of_each, one_value, plain_column
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
@@ -148,7 +148,7 @@ class BoundTable:
         best = self.linear
         for names, table in self.groups.items():
             if all(n in group for n in names):
-                best = max(best, table.bounds.get(tuple(group[n] for n in names), NO_BOUND))
+                best = max(best, table.bounds.get(tuple(one_value(group[n]) for n in names), NO_BOUND))
         for patterns, bound in self.selections:
             if bound > best and patterns.attributes <= group.keys() and patterns.matches(group):
                 best = bound
@@ -238,7 +238,7 @@ class BoundTable:
         self.groups = {}
         for saved in state["groups"]:
             names = tuple(saved["names"])
-            bounds = {tuple(value_from_state(v) for v in key): int(bound) for key, bound in saved["bounds"]}
+            bounds = {tuple(one_value(value_from_state(v)) for v in key): int(bound) for key, bound in saved["bounds"]}
             self.groups[names] = GroupBounds(names, bounds)
         self.selections = [
             (Punctuation.from_state(saved["patterns"]), int(saved["bound"]))
@@ -266,7 +266,7 @@ class _KeyIndex:
         """For each row the place of its key, -1 where it is not known."""
         codes = np.zeros(rows, np.int64)
         for name, distinct, known in zip(self.names, self.distinct, self.known, strict=True):
-            column = plain_column(columns[name])
+            column = one_of_each(plain_column(columns[name]))
             values = as_values(distinct, column.type, f"on {name!r}")
             place = _as_numpy(pc.fill_null(pc.index_in(column, value_set=values), -1))
             pair = codes * len(distinct) + place

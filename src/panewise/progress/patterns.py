@@ -6,6 +6,7 @@ cover everything another pattern covers. A null is covered only by patterns that
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -71,14 +72,19 @@ class Constant(Pattern):
 
     value: Any
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", one_value(self.value))
+
     def matches(self, value: Any) -> bool:
         """Equality."""
-        return bool(value == self.value)
+        return bool(one_value(value) is self.value or value == self.value)
 
     def mask(self, column: Column) -> Mask:
         """Equality."""
         if self.value is None:
             return _to_mask(pc.is_null(column))
+        if isinstance(self.value, float) and math.isnan(self.value):
+            return _to_mask(pc.is_nan(plain_column(column)))
         return _to_mask(pc.equal(plain_column(column), as_scalar(self.value, column.type, self)))
 
     def subsumes(self, other: Pattern) -> bool:
@@ -160,13 +166,16 @@ class OneOf(Pattern):
 
     values: frozenset[Any]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozenset(map(one_value, self.values)))
+
     def matches(self, value: Any) -> bool:
         """Membership."""
-        return value in self.values
+        return one_value(value) in self.values
 
     def mask(self, column: Column) -> Mask:
         """Membership; a null in the list covers nulls."""
-        column = plain_column(column)
+        column = one_of_each(plain_column(column))
         return _to_mask(pc.is_in(column, value_set=as_values(sorted(self.values, key=str), column.type, self)))
 
     def subsumes(self, other: Pattern) -> bool:
@@ -183,6 +192,25 @@ class OneOf(Pattern):
 
 
 WILDCARD = Wildcard()
+
+
+def one_value(value: Any) -> Any:
+    """The one value that stands for all that are equal in SQL: there is one zero, and one NaN, which equals itself.
+
+    >>> str(one_value(-0.0)), one_value(float("nan")) is one_value(float("nan")), one_value("x")
+    ('0.0', True, 'x')
+    """
+    if not isinstance(value, float | np.floating):
+        return value
+    return math.nan if value != value else value + 0.0  # noqa: PLR0124
+
+
+def one_of_each(column: pa.Array) -> pa.Array:
+    """The same for a column, before its values are looked up."""
+    if not pa.types.is_floating(column.type):
+        return column
+    zero, nan = (pa.scalar(value, column.type) for value in (0.0, math.nan))
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def plain_column(column: Column) -> pa.Array:

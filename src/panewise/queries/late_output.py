@@ -14,6 +14,7 @@ from panewise.progress.late import LatePolicy
 from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
 from panewise.queries.inputs import StreamInput
+from panewise.queries.late_tables import runs, together
 
 LATE = "late"
 """The column that says why: the stream, the row's position in it, the bound in force, and how far below the row is."""
@@ -61,7 +62,8 @@ class LateOutput:
     def _of(self, streams: Collection[str] | None) -> tuple[pa.Table, pa.Table]:
         if not self.kept:
             return pa.table({}), pa.table({})
-        rows, reasons = pa.concat_tables(self.kept, promote_options="default"), pa.concat_tables(self.reasons)
+        whose = [reasons.column("stream")[0].as_py() for reasons in self.reasons]
+        rows, reasons = together(self.kept, whose), together(self.reasons, whose)
         if streams is None:
             return rows, reasons
         mine = pc.is_in(reasons.column("stream"), pa.array(list(streams), pa.string()))
@@ -91,14 +93,15 @@ class LateOutput:
 
     def snapshot(self) -> tuple[dict[str, int], dict[str, pa.Table]]:
         """Counts, and what is kept."""
-        kept = {"late": self.rows(), "late_reasons": pa.concat_tables(self.reasons)} if self.kept else {}
-        return dict(self.counts), kept
+        kept = runs(self.kept, self.reasons)
+        return dict(self.counts), {f"late {what} {i}": table for i, pair in enumerate(kept)
+                                   for what, table in zip(("rows", "reasons"), pair, strict=True)}
 
     def restore(self, counts: Mapping[str, int], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
         self.counts = dict(counts)
-        self.kept = [tables["late"]] if "late" in tables else []
-        self.reasons = [tables["late_reasons"]] if "late" in tables else []
+        saved = range(sum(name.startswith("late rows ") for name in tables))
+        self.kept, self.reasons = ([tables[f"late {what} {i}"] for i in saved] for what in ("rows", "reasons"))
 
 
 class ShowsLateRows:

@@ -16,8 +16,9 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 
 Mask = npt.NDArray[np.bool_]
-GROWTH = 1.25
-"""How much larger an array gets when it is full: memory counts more here than the time to copy."""
+GROWTH = 1.0625
+"""How much larger an array gets when it is full: memory counts more here than the time to copy, and rows that leave
+make it be copied more often than this does."""
 _WIDTHS: dict[int, tuple[Any, pa.DataType]] = {
     8: (np.int8, pa.int8()), 16: (np.int16, pa.int16()), 32: (np.int32, pa.int32()), 64: (np.int64, pa.int64())}
 
@@ -26,7 +27,7 @@ def room_for(array: npt.NDArray[Any], used: int, wanted: int) -> npt.NDArray[Any
     """The array, or a larger copy of what is used of it."""
     if wanted <= len(array):
         return array
-    larger = np.empty(max(wanted, int(len(array) * GROWTH)) + 16, array.dtype)
+    larger = np.empty((max(wanted, int(len(array) * GROWTH)) + 16, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
     return larger
 

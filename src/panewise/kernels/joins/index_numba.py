@@ -1,7 +1,9 @@
-"""The compiled steps of a join: numbering keys, linking rows into chains by key and time slot, and probing.
+"""The compiled steps of a join: packing keys, linking rows into chains by key and time slot, and probing.
 
-A chain holds the stored rows of one (key, time slot). Slots are as wide as the window predicate, so the partners of a
-row lie in at most two of them, however long a key lives: no chain grows with the state, only with what can match.
+A stored row is a few 32-bit words side by side, so that looking at it costs one place in memory: a link, its time, and
+its key. A chain holds the stored rows of one (key, time slot). Slots are as wide as the window predicate, so the
+partners of a row lie in at most two of them, however long a key lives: no chain grows with the state, only with what
+can match.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import numpy.typing as npt
 
 from panewise.core.ordinals import Ordinals
 
-Codes32 = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint32]
+"""Rows of 32-bit words."""
+Heads = npt.NDArray[np.int32]
 
 FEW = 24
 """Up to so many partners are sorted by insertion."""
@@ -28,101 +32,179 @@ def _mixed(value):  # type: ignore[no-untyped-def]  # pragma: no cover
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _place(code, slot, mask):  # type: ignore[no-untyped-def]  # pragma: no cover
-    return np.int64(_mixed(np.uint64(slot) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(code)) & np.uint64(mask))
+def _hashed(rows, i, first):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """A number for the key in the words from ``first`` on."""
+    width = rows.shape[1] - first
+    if width == 1:  # the usual key
+        return np.uint64(rows[i, first])
+    h = np.uint64(0)
+    for at in range(first, first + width):
+        h = (h ^ np.uint64(rows[i, at])) * np.uint64(0x9FB21C651E98DF25)
+        h ^= h >> np.uint64(32)
+    return h
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _place(key, slot, mask):  # type: ignore[no-untyped-def]  # pragma: no cover
+    return np.int64(_mixed(np.uint64(slot) * np.uint64(0x9E3779B97F4A7C15) ^ key) & np.uint64(mask))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _time(rows, i, wide, base):  # type: ignore[no-untyped-def]  # pragma: no cover
+    if wide:
+        return np.int64(np.uint64(rows[i, 1]) | np.uint64(rows[i, 2]) << np.uint64(32))
+    return base + np.int64(rows[i, 1])
 
 
 @numba.njit(cache=True, nogil=True)
-def find_keys(rows: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_], known: npt.NDArray[np.int64],
-              slots: Codes32, count: int, codes: Codes32) -> tuple[int, int]:
-    """Number rows of key values, new ones next; stops where there is no room: (keys known, rows done)."""
-    mask = len(slots) - 1
-    width = rows.shape[1]
-    room = min(len(known), len(slots) * 2 // 3)
-    for i in range(len(rows)):
-        if not valid[i]:
-            codes[i] = -1
-            continue
-        h = np.uint64(0)
-        for c in range(width):
-            h = _mixed(h ^ np.uint64(rows[i, c]))
-        at = np.int64(h & np.uint64(mask))
-        while True:
-            code = slots[at]
-            if code < 0:
-                if count >= room:
-                    return count, i
-                for c in range(width):
-                    known[count, c] = rows[i, c]
-                slots[at] = count
-                code = count
-                count += 1
-                break
-            same = True
-            for c in range(width):
-                if known[code, c] != rows[i, c]:
-                    same = False
-                    break
-            if same:
-                break
-            at = (at + 1) & mask
-        codes[i] = code
-    return count, len(rows)
+def pack(integers: npt.NDArray[np.int64], bases: npt.NDArray[np.int64], bits: npt.NDArray[np.int64],
+         packed: Words) -> None:
+    """Each row's integers, less their bases, side by side in as many bits as they have."""
+    for i in range(len(integers)):
+        at = 0
+        for word in range(packed.shape[1]):
+            packed[i, word] = 0
+        for c in range(len(bits)):
+            left = np.uint64(integers[i, c]) - np.uint64(bases[c])
+            still = bits[c]
+            while still > 0:
+                begin = at & 31
+                taken = min(32 - begin, still)
+                part = left & ((np.uint64(1) << np.uint64(taken)) - np.uint64(1))
+                packed[i, at >> 5] |= np.uint32(part << np.uint64(begin))
+                left >>= np.uint64(taken)
+                at += taken
+                still -= taken
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _unpacked(packed, i, first, bits):  # type: ignore[no-untyped-def]  # pragma: no cover
+    at, done, value = first, 0, np.uint64(0)
+    while done < bits:
+        begin = at & 31
+        taken = min(32 - begin, bits - done)
+        part = np.uint64(packed[i, at >> 5]) >> np.uint64(begin)
+        value |= (part & ((np.uint64(1) << np.uint64(taken)) - np.uint64(1))) << np.uint64(done)
+        at += taken
+        done += taken
+    return value
 
 
 @numba.njit(cache=True, nogil=True)
-def link(codes: Codes32, times: Ordinals, first: int, end: int, bits: int, head: Codes32, following: Codes32) -> None:
+def unpack(packed: Words, first: int, bits: int, base: int) -> npt.NDArray[np.int64]:
+    """One column of packed integers, which begins at a bit."""
+    found = np.empty(len(packed), np.int64)
+    for i in range(len(packed)):
+        found[i] = np.int64(_unpacked(packed, i, first, bits) + np.uint64(base))
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def unpack_at(packed: Words, places: Ordinals, first: int, bits: int, base: int) -> npt.NDArray[np.int64]:
+    """The same of the rows at some places."""
+    found = np.empty(len(places), np.int64)
+    for i in range(len(places)):
+        found[i] = np.int64(_unpacked(packed, places[i], first, bits) + np.uint64(base))
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def write_times(rows: Words, first: int, times: Ordinals, wide: bool, base: int) -> None:
+    """The times of rows from ``first`` on: in two words, or in one as the distance from a base."""
+    for i in range(len(times)):
+        if wide:
+            rows[first + i, 1] = np.uint32(np.uint64(times[i]) & np.uint64(0xFFFFFFFF))
+            rows[first + i, 2] = np.uint32(np.uint64(times[i]) >> np.uint64(32))
+        else:
+            rows[first + i, 1] = np.uint32(times[i] - base)
+
+
+@numba.njit(cache=True, nogil=True)
+def read_times(rows: Words, count: int, wide: bool, base: int) -> Ordinals:
+    """The times of the first rows."""
+    found = np.empty(count, np.int64)
+    for i in range(count):
+        found[i] = _time(rows, i, wide, base)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def read_times_at(rows: Words, places: Ordinals, wide: bool, base: int) -> Ordinals:
+    """The times of the rows at some places."""
+    found = np.empty(len(places), np.int64)
+    for i in range(len(places)):
+        found[i] = _time(rows, places[i], wide, base)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def link(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, head: Heads) -> None:
     """Put rows ``first`` to ``end`` in front of their chains."""
     mask = len(head) - 1
+    key = 3 if wide else 2
     for i in range(first, end):
-        at = _place(codes[i], times[i] >> bits, mask)
-        following[i] = head[at]
+        at = _place(_hashed(rows, i, key), _time(rows, i, wide, base) >> bits, mask)
+        rows[i, 0] = np.uint32(head[at])
         head[at] = i
 
 
 @numba.njit(cache=True, nogil=True)
-def unlink(codes: Codes32, times: Ordinals, first: int, end: int, bits: int, head: Codes32, following: Codes32) -> None:
+def unlink(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, head: Heads) -> None:
     """Take the newest rows out of their chains again."""
     mask = len(head) - 1
+    key = 3 if wide else 2
     for i in range(end - 1, first - 1, -1):
-        head[_place(codes[i], times[i] >> bits, mask)] = following[i]
+        head[_place(_hashed(rows, i, key), _time(rows, i, wide, base) >> bits, mask)] = np.int32(rows[i, 0])
 
 
 @numba.njit(cache=True, nogil=True)
-def probe(codes: Codes32, lows: Ordinals, highs: Ordinals, stored_codes: Codes32, stored_times: Ordinals, bits: int,
-          head: Codes32, following: Codes32) -> tuple[Ordinals, Ordinals]:
+def probe(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordinals, stored: Words, wide: bool,
+          base: int, bits: int, head: Heads) -> tuple[Ordinals, Ordinals]:
     """All pairs (row, stored row) of equal key whose stored time is within the row's range; by row, then by age."""
     mask = len(head) - 1
-    rows = np.empty(len(codes) + 16, np.int64)
-    found = np.empty(len(codes) + 16, np.int64)
+    first = 3 if wide else 2
+    width = keys.shape[1]
+    flat, step = stored.ravel(), np.int64(stored.shape[1])
+    rows = np.empty(len(keys) + 16, np.int64)
+    found = np.empty(len(keys) + 16, np.int64)
     count = 0
-    for i in range(len(codes)):
-        code, low, high = codes[i], lows[i], highs[i]
-        if code < 0 or low > high:
+    for i in range(len(keys)):
+        low, high = lows[i], highs[i]
+        if not valid[i] or low > high:
             continue
         begin = count
+        key, word = _hashed(keys, i, 0), keys[i, 0] if width else np.uint32(0)
         for slot in range(low >> bits, (high >> bits) + 1):
-            at = head[_place(code, slot, mask)]
+            # of the slot and the range together, so that one look at a time is enough
+            least, most = max(low, slot << bits), min(high, (slot << bits) + ((1 << bits) - 1))
+            at = np.int64(head[_place(key, slot, mask)])
             while at >= 0:
-                time = stored_times[at]
-                if stored_codes[at] == code and low <= time <= high and time >> bits == slot:
-                    if count == len(rows):
-                        more = np.empty(2 * count, np.int64)
-                        more[:count] = rows
-                        rows = more
-                        more = np.empty(2 * count, np.int64)
-                        more[:count] = found
-                        found = more
-                    rows[count] = i
-                    found[count] = at
-                    count += 1
-                at = following[at]
+                row = at * step
+                if width == 0 or flat[row + first] == word:
+                    time = base + np.int64(flat[row + 1])
+                    if wide:
+                        time = np.int64(np.uint64(flat[row + 1]) | np.uint64(flat[row + 2]) << np.uint64(32))
+                    same = least <= time <= most
+                    for c in range(1, width):
+                        same &= flat[row + first + c] == keys[i, c]
+                    if same:
+                        if count == len(rows):
+                            more = np.empty(2 * count, np.int64)
+                            more[:count] = rows
+                            rows = more
+                            more = np.empty(2 * count, np.int64)
+                            more[:count] = found
+                            found = more
+                        rows[count] = i
+                        found[count] = at
+                        count += 1
+                at = np.int64(np.int32(flat[row]))
         if count - begin > FEW:
             found[begin:count].sort()
         else:  # chains are from young to old, so this is mostly turning round
-            for at in range(begin + 1, count):
-                moved = found[at]
-                place = at
+            for later in range(begin + 1, count):
+                moved = found[later]
+                place = later
                 while place > begin and found[place - 1] > moved:
                     found[place] = found[place - 1]
                     place -= 1
@@ -131,9 +213,9 @@ def probe(codes: Codes32, lows: Ordinals, highs: Ordinals, stored_codes: Codes32
 
 
 @numba.njit(cache=True, nogil=True)
-def count_below(times: Ordinals, bound: int) -> int:
-    """How many times are below a bound."""
-    count = 0
-    for i in range(len(times)):
-        count += times[i] < bound
-    return count
+def count_below(rows: Words, count: int, wide: bool, base: int, bound: int) -> int:
+    """How many of the first rows have a time below a bound."""
+    below = 0
+    for i in range(count):
+        below += _time(rows, i, wide, base) < bound
+    return below

@@ -1,7 +1,4 @@
-"""Equi-join keys by number: every combination of values is kept once, for both sides of a join.
-
-A stored row then needs four bytes for its key, whatever the key is made of, and its key columns come back from here.
-"""
+"""Equi-join keys in few bits: what a stored row keeps of its key, and how the columns of the key come back from it."""
 
 from __future__ import annotations
 
@@ -10,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from panewise.kernels.joins.columns import GROWTH
-from panewise.kernels.joins.index_numba import Codes32, find_keys
+from panewise.core.ordinals import Ordinals
+from panewise.kernels.joins.bit_range import NOTHING, BitRange
+from panewise.kernels.joins.columns import Mask
+from panewise.kernels.joins.index_numba import Words, pack, unpack, unpack_at
 from panewise.kernels.key_table import IntegerKeys, key_column
 
-ROOM = 256
+Integers = npt.NDArray[np.int64]
+"""Keys as rows of integers."""
 
 
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
@@ -46,77 +45,100 @@ def comes_back(data_type: pa.DataType, common: pa.DataType) -> bool:
 
 
 class JoinKeys:
-    """The keys in use; a row with a null in its key equals none and has the number -1."""
+    """How keys become words: every column in as many bits as its values in use need, texts by number.
+
+    So a row has its key with it in little room, also where no two rows have the same, and there is no table of keys to
+    look into or to tidy up. Both sides of a join pack alike; what does not fit (``fits``) makes all of it packed anew.
+    """
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self.types = list(types)
         columns = [key_column(t) for t in self.types]
         self._interned = [None if isinstance(column, IntegerKeys) else column for column in columns]
-        self._known = np.empty((ROOM, len(self.types)), np.int64)
-        self._slots = np.full(2 * ROOM, -1, np.int32)
-        self.count = 0
+        self.ranges = [NOTHING for _ in self.types]
+        self._set()
 
-    def codes(self, columns: Sequence[pa.Array], rows: int) -> Codes32:
-        """The number of every row's key; new keys get the next numbers."""
-        if not self.types:
-            return np.zeros(rows, np.int32)
-        matrix = np.empty((rows, len(self.types)), np.int64)
-        valid = np.ones(rows, np.bool_)
+    def _set(self) -> None:
+        self._bases, self._bits = (np.array([getattr(r, what) for r in self.ranges], np.int64)
+                                   for what in ("base", "bits"))
+        self._first = [sum(r.bits for r in self.ranges[:i]) for i in range(len(self.ranges))]
+        self.words = -(-sum(r.bits for r in self.ranges) // 32)
+
+    @property
+    def count(self) -> int:
+        """How many texts and other values that are no numbers are known."""
+        return sum(column.count for column in self._interned if column is not None)
+
+    def integers(self, columns: Sequence[pa.Array], rows: int) -> tuple[Integers, Mask]:
+        """Keys as integers, and which rows have one: a row with a null in its key equals none."""
+        matrix, valid = np.empty((rows, len(self.types)), np.int64), np.ones(rows, np.bool_)
         for i, (column, data_type, interned) in enumerate(zip(columns, self.types, self._interned, strict=True)):
             typed = _typed(column, data_type)
             if typed.null_count:
                 valid &= typed.is_valid().to_numpy(zero_copy_only=False)
             matrix[:, i] = _integers(typed) if interned is None else interned.codes(typed)
-        codes = np.empty(rows, np.int32)
-        done = 0
-        while True:
-            self.count, more = find_keys(matrix[done:], valid[done:], self._known, self._slots, self.count,
-                                         codes[done:])
-            done += more
-            if done == rows:
-                return codes
-            self._grow()
+        return matrix, valid
 
-    def _grow(self) -> None:
-        """Values need memory and get a little more, slots are cheap and double."""
-        known = self._known[: self.count]
-        if self.count == len(self._known):
-            self._known = np.empty((int(GROWTH * len(known)), len(self.types)), np.int64)
-            self._known[: self.count] = known
-            return
-        self._slots = np.full(2 * len(self._slots), -1, np.int32)
-        find_keys(known.copy(), np.ones(len(known), np.bool_), self._known, self._slots, 0,
-                  np.empty(len(known), np.int32))
+    def fits(self, integers: Integers) -> bool:
+        """Whether these keys can be packed as things are."""
+        return not len(integers) or all(
+            known.holds(int(integers[:, i].min()), int(integers[:, i].max())) for i, known in enumerate(self.ranges))
 
-    def column(self, place: int, codes: Codes32, data_type: pa.DataType) -> pa.Array:
-        """The values of one key column behind numbers; null behind -1."""
-        missing = codes < 0
-        integers = self._known[np.where(missing, 0, codes) if missing.any() else codes, place]
-        integers[missing] = 0  # the first key may not be there yet
+    def fit(self, parts: Sequence[Integers]) -> None:
+        """Make room for exactly these keys, and some to come."""
+        used = [part for part in parts if len(part)]
+        lows, highs = (np.array([getattr(part, of)(axis=0) for part in used]) for of in ("min", "max"))
+        self.ranges = [BitRange.of(int(lows[:, i].min()), int(highs[:, i].max())) if used else NOTHING
+                       for i in range(len(self.types))]
+        self._set()
+
+    def pack(self, integers: Integers) -> Words:
+        """Keys as words."""
+        packed = np.empty((len(integers), self.words), np.uint32)
+        pack(integers, self._bases, self._bits, packed)
+        return packed
+
+    def unpack(self, packed: Words) -> Integers:
+        """Words as keys."""
+        matrix = np.empty((len(packed), len(self.types)), np.int64)
+        for i in range(len(self.types)):
+            matrix[:, i] = self._column(i, packed)
+        return matrix
+
+    def _column(self, place: int, packed: Words) -> npt.NDArray[np.int64]:
+        column: npt.NDArray[np.int64] = unpack(packed, self._first[place], self.ranges[place].bits,
+                                               self.ranges[place].base)
+        return column
+
+    def column(self, place: int, packed: Words, data_type: pa.DataType) -> pa.Array:
+        """The values of one key column."""
+        return self._values(place, self._column(place, packed), data_type)
+
+    def column_at(self, place: int, words: Words, before: int, places: Ordinals, data_type: pa.DataType) -> pa.Array:
+        """The values of one key column at some places of rows that have so many words before their key."""
+        known = self.ranges[place]
+        integers = unpack_at(words, places, 32 * before + self._first[place], known.bits, known.base)
+        return self._values(place, integers, data_type)
+
+    def _values(self, place: int, integers: npt.NDArray[np.int64], data_type: pa.DataType) -> pa.Array:
         interned = self._interned[place]
         if interned is not None:
-            values = interned.values(integers) if interned.count else pa.nulls(len(codes), self.types[place])
+            values = interned.values(integers) if interned.count else pa.nulls(len(integers), self.types[place])
         else:
             values = _from_integers(integers, self.types[place])
-        if missing.any():
-            values = pc.if_else(pa.array(missing), pa.scalar(None, values.type), values)
         return values if values.type == data_type else values.cast(data_type)
 
-    def kept(self, codes: Codes32) -> tuple[JoinKeys, Codes32]:
-        """Only these keys, and the new number of every old one: keys that no stored row has are forgotten."""
-        used = np.zeros(self.count, np.bool_)
-        used[codes[codes >= 0]] = True
-        stay = np.flatnonzero(used).astype(np.int32)
+    def renumbered(self, parts: Sequence[Words]) -> tuple[JoinKeys, list[Integers]]:
+        """Keys that know no other texts than those of these rows, and the rows' integers there."""
         fresh = JoinKeys(self.types)
-        translation = np.full(self.count, -1, np.int32)
-        translation[stay] = fresh.codes([self.column(i, stay, t) for i, t in enumerate(self.types)], len(stay))
-        return fresh, translation
+        found = [fresh.integers([self.column(i, part, t) for i, t in enumerate(self.types)], len(part))[0]
+                 for part in parts]
+        return fresh, found
 
     @property
     def size(self) -> int:
-        """The bytes of the table; interned values at the size of their text."""
-        interned = sum(64 * k.count for k in self._interned if k is not None)
-        return self._known.nbytes + self._slots.nbytes + interned if self.types else 0
+        """The bytes of what is kept once for all rows: texts and other values that are no numbers."""
+        return 64 * self.count
 
 
 def _typed(column: pa.Array, data_type: pa.DataType) -> pa.Array:

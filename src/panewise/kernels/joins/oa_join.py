@@ -17,8 +17,8 @@ from panewise.core.errors import CheckpointError, SchemaError
 from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.kernels.joins.columns import Mask
-from panewise.kernels.joins.index_numba import Codes32, count_below
-from panewise.kernels.joins.keys import JoinKeys
+from panewise.kernels.joins.index_numba import Words
+from panewise.kernels.joins.keys import Integers, JoinKeys
 from panewise.kernels.joins.pairing import as_ordinals, slot_bits
 from panewise.kernels.joins.progress import JoinProgress
 from panewise.kernels.joins.sides import JoinSpec
@@ -27,7 +27,7 @@ from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
-KIND, VERSION = "oa-join", 1
+KIND, VERSION = "oa-join", 2
 
 SCAN_CREDIT = 4096
 """Stored rows that every promise may look at for free; the rest is paid for by rows that came (see ``_purge``)."""
@@ -35,7 +35,7 @@ SCANS_PER_ROW = 8
 DEAD_SHARE = 8
 """Rows that cannot match any more are let go when they are more than this part of all."""
 KEYS_KEPT = 1024
-"""Fewer keys than this are never forgotten."""
+"""Fewer texts of keys than this are never forgotten."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,10 @@ class OAJoin:
             return self.nothing
         times = as_ordinals(times)
         columns = {name: _flat(table.column(name)) for name in self._names[side]}
-        codes = self.keys.codes([columns[name] for name in self.spec.sides[side].keys], rows)
+        integers, valid = self.keys.integers([columns[name] for name in self.spec.sides[side].keys], rows)
+        keys = self._packed(integers, valid)
         lows, highs = self.pairing.partners(side, times)
-        probing, stored = self.stores[other].probe(codes, lows, highs)
+        probing, stored = self.stores[other].probe(keys, valid, lows, highs)
         if self.spec.residual is not None and len(probing):
             holds = self._holds(side, columns, probing, stored)
             probing, stored = probing[holds], stored[holds]
@@ -111,19 +112,31 @@ class OAJoin:
         if self._tracks:
             met[probing] = True
         results = self._results(side, columns, probing, stored, met)
-        kept = (codes >= 0) & (highs >= self._bounds_at(other, codes)) if self._has_bounds(other) else codes >= 0
+        kept = valid & (highs >= self._bounds_at(other, keys, valid)) if self._has_bounds(other) else valid
         if self.kind.left_only and side == LEFT:
-            kept &= ~met
+            kept = kept & ~met
         if side in self._preserved:
             gone = ~kept & ~met
             if gone.any():
                 results = _joined(results, self._alone(side, columns, np.flatnonzero(gone)))
-        self._store(side, columns, codes, times, kept, met)
+        self._store(side, columns, keys, times, kept, met)
         self.rows[side] += rows
         self.results += results.num_rows
         return results
 
-    def _store(self, side: int, columns: Mapping[str, pa.Array], codes: Codes32, times: Ordinals, kept: Mask,
+    def _packed(self, integers: Integers, valid: Mask) -> Words:
+        """Keys as words; where they do not fit, those of stored rows are packed anew with them."""
+        used = integers if valid.all() else integers[valid]
+        if not self.keys.fits(used):
+            self._repack([self.keys.unpack(store.keys) for store in self.stores], used)
+        return self.keys.pack(integers)
+
+    def _repack(self, stored: Sequence[Integers], more: Integers) -> None:
+        self.keys.fit([*stored, more])
+        for store, integers in zip(self.stores, stored, strict=True):
+            store.rekey(self.keys.pack(integers))
+
+    def _store(self, side: int, columns: Mapping[str, pa.Array], keys: Words, times: Ordinals, kept: Mask,
                met: Mask) -> None:
         names = self.stores[side].schema.names
         if kept.all():
@@ -131,8 +144,8 @@ class OAJoin:
         else:
             places = pa.array(kept)
             payload = {name: columns[name].filter(places) for name in names}
-            codes, times, met = codes[kept], times[kept], met[kept]
-        self.stores[side].append(codes, times, payload, met if self._tracks else None)
+            keys, times, met = keys[kept], times[kept], met[kept]
+        self.stores[side].append(keys, times, payload, met if self._tracks else None)
         self._credit[side] += SCANS_PER_ROW * len(times)
 
     def _holds(self, side: int, columns: Mapping[str, pa.Array], probing: Ordinals, stored: Ordinals) -> Mask:
@@ -181,12 +194,12 @@ class OAJoin:
         """A column of stored rows, from wherever it is kept."""
         store, origin = self.stores[side], self._origin[side][name]
         if origin.time:
-            times = store.times[places]
+            times = store.times_at(places)
             if origin.date:
                 return from_ordinals(times, OrdinalKind.DATE).cast(origin.type)
             return pa.array(times).view(origin.type)
         if origin.key is not None:
-            return self.keys.column(origin.key, store.codes[places], origin.type)
+            return self.keys.column_at(origin.key, *store.words, places, origin.type)
         return store.take(name, places)
 
     def _table(self, columns: Mapping[str, pa.Array]) -> pa.Table:
@@ -206,17 +219,21 @@ class OAJoin:
         table = self.progress.bounds[side]
         return table.linear != NO_BOUND or bool(table.groups) or bool(table.selections)
 
-    def _bounds_at(self, side: int, codes: Codes32) -> Ordinals | int:
-        """The bound of a side for rows of the other, by their keys."""
+    def _bounds_at(self, side: int, keys: Words, valid: Mask | None = None) -> Ordinals | int:
+        """The bound of a side for rows of the other, by their keys: in the type that holds those of both.
+
+        Where not all are ``valid``, the others have no key and the bound of all.
+        """
         table = self.progress.bounds[side]
         if not table.groups and not table.selections:
             return table.linear
-        if not len(codes):
-            return np.empty(0, np.int64)
-        used, inverse = np.unique(codes, return_inverse=True)
-        names, schema = self.spec.sides[side].keys, self.spec.sides[side].schema
-        columns = {name: self.keys.column(i, used, schema.field(name).type) for i, name in enumerate(names)}
-        return table.bounds_for(columns, len(used))[inverse]
+        if valid is not None and not valid.all():
+            bounds = np.full(len(keys), table.linear, np.int64)
+            bounds[valid] = self._bounds_at(side, keys[valid])
+            return bounds
+        names = self.spec.sides[side].keys
+        columns = {name: self.keys.column(i, keys, self.keys.types[i]) for i, name in enumerate(names)}
+        return table.bounds_for(columns, len(keys))
 
     def _purge(self, side: int) -> pa.Table:
         """Let go of rows whose partners have all come (figures 7-1, 7-2: erratum E9 for buckets).
@@ -237,12 +254,12 @@ class OAJoin:
         self._credit[side] = 0
         if not bounds.groups and not bounds.selections:
             needed = self.pairing.still_needed(side, bounds.linear)
-            dead = count_below(store.times, needed)
+            dead = store.below(needed)
             if dead == 0 or (not waiting and dead * DEAD_SHARE < store.rows):
                 return self.nothing
             return self._let_go(side, store.times >= needed)
         _, highs = self.pairing.partners(side, store.times)
-        stay = highs >= self._bounds_at(1 - side, store.codes)
+        stay = highs >= self._bounds_at(1 - side, store.keys)
         if stay.all() or (not waiting and np.count_nonzero(~stay) * DEAD_SHARE < store.rows):
             return self.nothing
         return self._let_go(side, stay)
@@ -263,12 +280,11 @@ class OAJoin:
         return results
 
     def _forget_keys(self) -> None:
-        """Keys that no stored row has are forgotten when they are the larger part."""
-        if self.keys.count <= max(KEYS_KEPT, 2 * sum(store.rows for store in self.stores)):
+        """Texts of keys that no stored row has are forgotten when they are many."""
+        if self.keys.count <= max(KEYS_KEPT, 3 * sum(store.rows for store in self.stores) // 2 * len(self.keys.types)):
             return
-        self.keys, translation = self.keys.kept(np.concatenate([store.codes for store in self.stores]))
-        for store in self.stores:
-            store.renumber(translation)
+        self.keys, stored = self.keys.renumbered([store.keys for store in self.stores])
+        self._repack(stored, np.empty((0, len(self.keys.types)), np.int64))
 
     # -- taking back
 
@@ -295,10 +311,10 @@ class OAJoin:
         if not store.rows or not self._has_bounds(1 - side):
             return store.rows
         _, highs = self.pairing.partners(side, store.times)
-        return int(np.count_nonzero(highs >= self._bounds_at(1 - side, store.codes)))
+        return int(np.count_nonzero(highs >= self._bounds_at(1 - side, store.keys)))
 
     def counters(self) -> dict[str, int]:
-        """Rows seen by side, results, rows that can still match (``left``, ``right``), rows held, keys, and bytes."""
+        """Rows seen by side, results, rows that can still match (``left``, ``right``), rows held, key texts, bytes."""
         return {"left_rows": self.rows[LEFT], "right_rows": self.rows[RIGHT], "results": self.results,
                 "left": self.alive(LEFT), "right": self.alive(RIGHT),
                 "buffered": sum(store.rows for store in self.stores), "keys": self.keys.count, "bytes": self.size}
@@ -312,13 +328,11 @@ class OAJoin:
 
     def snapshot(self) -> bytes:
         """Everything needed to go on exactly here, as Arrow IPC."""
-        used = np.arange(self.keys.count, dtype=np.int32)
-        keys = pa.table([self.keys.column(i, used, t) for i, t in enumerate(self.keys.types)],
-                        names=[f"key{i}" for i in range(len(self.keys.types))])
+        saved = [store.saved({f"key{i}": self.keys.column(i, store.keys, t) for i, t in enumerate(self.keys.types)})
+                 for store in self.stores]
         header = {"identity": self._identity(), "progress": self.progress.snapshot(), "rows": self.rows,
                   "results": self.results}
-        return encode_state(KIND, VERSION, header, {"keys": keys, "left": self.stores[LEFT].saved(),
-                                                    "right": self.stores[RIGHT].saved()})
+        return encode_state(KIND, VERSION, header, dict(zip(("left", "right"), saved, strict=True)))
 
     def restore(self, data: bytes) -> None:
         """Become what ``snapshot`` saved; a state of another join is refused."""
@@ -328,14 +342,16 @@ class OAJoin:
                 raise CheckpointError(f"the saved join has {what} {header['identity'].get(what)!r}, the query has "
                                       f"{value!r}: it belongs to another query")
         self.keys = JoinKeys(self.spec.key_types)
-        saved = tables["keys"].combine_chunks()
-        if self.keys.types:
-            self.keys.codes([_flat(column) for column in saved.columns], saved.num_rows)
-        for store, name in zip(self.stores, ("left", "right"), strict=True):
-            codes = tables[name].column("code").to_numpy() if tables[name].num_rows else np.empty(0, np.int32)
-            if self.keys.types and len(codes) and not (codes.min() >= -1 and codes.max() < self.keys.count):
-                raise CheckpointError("the saved join is damaged: a stored row has a key that is not there")
-            store.load(tables[name])
+        stored = []
+        for name in ("left", "right"):
+            columns = [_flat(tables[name].column(f"key{i}")) for i in range(len(self.keys.types))]
+            integers, valid = self.keys.integers(columns, tables[name].num_rows)
+            if not valid.all():
+                raise CheckpointError("the saved join is damaged: a stored row has no key")
+            stored.append(integers)
+        self.keys.fit(stored)
+        for store, name, integers in zip(self.stores, ("left", "right"), stored, strict=True):
+            store.load(tables[name], self.keys.pack(integers))
         self.progress.restore(header["progress"])
         self.rows, self.results = [int(n) for n in header["rows"]], int(header["results"])
         self._credit = [0, 0]

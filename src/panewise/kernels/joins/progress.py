@@ -124,7 +124,8 @@ class JoinProgress:
             for side in (LEFT, RIGHT):
                 bound = self.individual(side, group)
                 named = self.of_side(side, group)
-                if bound <= self.sent[side].bound_for(named):
+                # a time that is part of the key is a constant of the group: a bound instead would be about all rows
+                if self.times[side] in named or bound <= self.sent[side].bound_for(named):
                     continue
                 constants = {name: Constant(value) for name, value in named.items()}
                 promise = Punctuation.of(constants if bound == FINISHED else

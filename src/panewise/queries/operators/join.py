@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.errors import PlanError
 from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
@@ -52,6 +53,9 @@ class StreamJoin:
         self.join = OAJoin(JoinSpec(sides[LEFT], sides[RIGHT], pairing_of(node), condition.residual, node.kind))
         self.kinds = tuple(OrdinalKind.of(schema.field(time).type, time)
                            for schema, time in zip(schemas, self.times, strict=True))
+        if self.kinds[LEFT] is not self.kinds[RIGHT]:  # plans from SQL are refused sooner (planner.clocks)
+            raise PlanError(f"a join by {self.times[LEFT]} ({self.kinds[LEFT].value}) and {self.times[RIGHT]} "
+                            f"({self.kinds[RIGHT].value}): both times must be of one kind")
         self.late_rows: list[tuple[str, Ordinals]] = []
         """Positions of rows that were late, by stream, until somebody takes them."""
         self._shown = {name for side in schemas[: 1 if node.kind.left_only else 2] for name in side.names}
