@@ -99,6 +99,7 @@ def turns_of(codes: Ordinals, lives: Lives, gone: tuple[Ordinals, Ordinals], upt
     order = np.argsort(at, kind="stable")  # mostly a few runs that are in order already
     sign = signs(len(codes), len(code) - len(codes))
     turned, turned_at, on = integers(len(code)), integers(len(code)), np.empty(len(code), np.bool_)
-    found = count_on(code[order], at[order], sign[order], counts, np.zeros(len(counts), np.int64), turned, turned_at, on)
+    found = count_on(code[order], at[order], sign[order], counts, np.zeros(len(counts), np.int64), turned, turned_at,
+                     on)
     order = np.argsort(turned[:found], kind="stable")
     return Turns(turned[order], turned_at[order], on[order])
