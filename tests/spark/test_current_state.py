@@ -147,11 +147,10 @@ def test_pairs_of_streams_say_how_far_they_are_and_their_distinct_values_are_kep
 
 @pytest.fixture
 def elsewhere(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session that is not in UTC, while another one is the active one."""
+    """A session that is not in UTC."""
     there = spark.newSession()
     there.conf.set("spark.sql.session.timeZone", "America/New_York")
     yield there
-    spark.range(1).count()
     there.conf.set("spark.sql.session.timeZone", "UTC")
 
 
@@ -175,8 +174,7 @@ def test_times_without_a_zone_are_read_in_the_session_of_their_frame(aggregate: 
     answers = []
     for session in (spark, elsewhere):
         frame = session.createDataFrame(data, "ts timestamp_ntz, k string")
-        spark.range(1).count()
-        with ThreadPoolExecutor(1) as another:
+        with ThreadPoolExecutor(1) as another:  # a thread in which no session is the active one
             found = another.submit(pw.sql, f"SELECT k, {aggregate}", s=frame, time="ts").result()
         answers.append(sorted(map(str, found.collect())))
     assert answers[0] == answers[1]
