@@ -119,17 +119,18 @@ def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
             meeting = "sources" if "DISTINCT" in text else "partners" if "X3.7" in name else "strangers"
             links = Links(window + options.timed * options.batch, options.batch, window, meeting)
             tables = {link: links.table(link) for link in "abc"}
-            answers = set()
-            for style in STYLES:
-                seconds, state = [], 0
-                for _ in range(options.repeat):
+            answers, seconds, last = set(), {style: list[float]() for style in STYLES}, dict[str, tuple[int, int]]()
+            for _ in range(options.repeat):  # in turns, so that no style has the quiet or the warm machine to itself
+                for style in STYLES:
                     query = RelationQuery(plan(text, window), progress="ordered", style=style,
                                           current=options.kept)
                     spent, timed, results, state = run(query, tables, options.batch, window)
-                    seconds.append(1000 * spent / timed)
+                    seconds[style].append(1000 * spent / timed)
+                    last[style] = results, state
                     answers.add(results)
-                lines.append({"bench": "styles", "query": name, "window": window, "style": style, "results": results,
-                              "ms_per_1000_rows": 1000 * median(seconds), "state_bytes": state})
+            lines += [{"bench": "styles", "query": name, "window": window, "style": style, "results": last[style][0],
+                       "ms_per_1000_rows": 1000 * median(seconds[style]), "state_bytes": last[style][1]}
+                      for style in STYLES]
             # counters show a value once, from its first copy to its last; delta* names representatives in turn
             assert len(answers) == 1 or "DISTINCT" in text, f"{name}: styles differ: {answers}"
     return lines
