@@ -36,6 +36,8 @@ EOM
   rm -f /tmp/panewise-venv.$$
 fi
 echo "Installing the pinned packages (the first time this takes a minute or two)"
-"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+# The lock is complete, so nothing is left to resolve: older pips would look for coverage[toml] anew, find a release that
+# is younger than the lock, and refuse it for want of a hash.
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
 touch "$VENV/.ready"
