@@ -114,7 +114,10 @@ class MicroBatches:
         return self._arrow(name, rows).drop_columns([CONTROL])
 
     def write(self, name: str, folder: Path) -> Path:
-        """A stream as files, one for each micro-batch: rows with the bound in force, and the promise they end with."""
+        """A stream as files, one for each micro-batch: rows with the bound in force, and the promise they end with.
+
+        As sources stamp them: a promise has the bound that holds from then on.
+        """
         home, place = folder / name, len(self.tables)
         home.mkdir()
         for number, batch in enumerate(self.batches):
@@ -122,10 +125,11 @@ class MicroBatches:
             place += len(batch)
             if number == BATCHES - 1:
                 numbered.append((place, Arrival(name, Punctuation())))
-            bound = self.bounds[number - 1][name] if number else NO_BOUND
+            before, after = self.bounds[number - 1][name] if number else NO_BOUND, self.bounds[number][name]
             table = self._arrow(name, numbered)
-            stamps = [bound if bound != NO_BOUND and arrival.is_row else None for _, arrival in numbered]
-            table = table.append_column(ROW_BOUND, pa.array(stamps, pa.int64()))
+            stamps = [before if arrival.is_row else after for _, arrival in numbered]
+            stamped = pa.array([None if stamp == NO_BOUND else stamp for stamp in stamps], pa.int64())
+            table = table.append_column(ROW_BOUND, stamped)
             pq.write_table(table, home / f"{number}.parquet")
             aged(home / f"{number}.parquet", number)
         return home

@@ -17,6 +17,7 @@ from panewise.planner.choices import Stats
 from panewise.planner.explain import Format
 from panewise.planner.held import Style
 from panewise.planner.legal_form import legal_form
+from panewise.planner.stream_joins import unused_statistics
 from panewise.planner.structures import STYLES
 from panewise.sql import parse
 
@@ -34,7 +35,8 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
     else (paths, Arrow or pandas tables, rows with punctuation) runs in process and gives :class:`Results`;
     ``strategy`` says how, as :func:`explain` shows, and ``joins`` whether windows are joined ``"by twos"`` or
-    ``"at once"``. ``stats`` of the inputs choose among plans, on Spark those of joins and changing relations.
+    ``"at once"``; of streaming DataFrames it says by whom they are joined, ``"kernels"`` or ``"native"``: Spark itself.
+    ``stats`` of the inputs choose among plans, on Spark those of joins and changing relations.
 
     >>> rows = [{"k": "a", "ts": 1}, {"k": "a", "ts": 7}, {"k": "b", "ts": 3}]
     >>> results = sql("SELECT k, count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s GROUP BY k", s=rows)
@@ -42,10 +44,10 @@ def sql(text: str, *, engine: str | None = None, params: Mapping[str, object] | 
     [('a', 2), ('b', 1)]
     """
     if has_dataframe(streams):
-        if (strategy, joins) != ("auto", "auto"):
-            raise PlanError(f"{'strategy' if strategy != 'auto' else 'joins'}= chooses how a query runs in process; on "
-                            "Spark that is chosen by rule, as explain() shows: leave it out")
-        return _on_spark(text, engine, params, late, progress, time, emit, stats, streams)
+        if strategy != "auto":
+            raise PlanError("strategy= chooses how a query runs in process; on Spark that is chosen by rule, as "
+                            "explain() shows: leave it out")
+        return _on_spark(text, engine, params, late, progress, time, emit, stats, joins, streams)
     local = {name: local_stream(value, time=time) for name, value in streams.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params)
     return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit,
@@ -115,11 +117,12 @@ def explain(text: str, *, format: Format = "text", params: Mapping[str, object] 
     local = {name: local_stream(value, time=time) for name, value in streams.items()} if not frames else {}
     if not analyze:
         style: Style = "negative" if strategy == "negative" else "direct" if strategy == "direct" else "upa"
-        text = explain_streams(plan, local, format, stats=stats, strategy="auto" if strategy in STYLES else strategy,
-                               style=style, joins=joins)
+        here = None if frames and unused_statistics(plan, stats) else stats  # on Spark they may say who joins streams
+        text = explain_streams(plan, local, format, stats=here, strategy="auto" if strategy in STYLES else strategy,
+                               style=style, joins="auto" if frames else joins)
         if not frames or format != "text":
             return text
-        return f"{text}\n\n{_explain_spark(legal_form(plan).plan, plain_inputs(streams)[0], stats)}"
+        return f"{text}\n\n{_explain_spark(legal_form(plan).plan, plain_inputs(streams)[0], stats, joins)}"
     if format != "text" or not local:
         raise PlanError("analyze runs a query on the embedded engine and gives text: leave out the format, and give "
                         "paths, tables or rows")
@@ -145,15 +148,15 @@ def _schemas(streams: Mapping[str, Any], time: str | None) -> dict[str, SourceSc
     return {name: local_stream(value, time=time).schema for name, value in streams.items()}
 
 
-def _explain_spark(plan: Node, frames: Mapping[str, Any], stats: Stats | str) -> str:
+def _explain_spark(plan: Node, frames: Mapping[str, Any], stats: Stats | str, joins: str) -> str:
     from panewise.engines.spark import explain_frames
 
     given = None if isinstance(stats, str) else stats
-    return f"On Spark\n{explain_frames(plan, frames, stats=given)}"
+    return f"On Spark\n{explain_frames(plan, frames, stats=given, joins=joins)}"
 
 
 def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None, late: str,
-              progress: str | Mapping[str, str], time: str | None, emit: str, stats: Stats,
+              progress: str | Mapping[str, str], time: str | None, emit: str, stats: Stats, joins: str,
               streams: Mapping[str, Any]) -> Any:
     check_spark(engine)
     frames, kinds = plain_inputs(streams)
@@ -163,7 +166,7 @@ def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None
     from panewise.engines.spark import run
 
     plan = plan_of(text, _frame_schemas(frames, kinds, time), params)
-    return run(plan, frames, late=late, progress=progress, emit=emit, stats=stats)
+    return run(plan, frames, late=late, progress=progress, emit=emit, stats=stats, joins=joins)
 
 
 def _frame_schemas(frames: Mapping[str, Any], kinds: Mapping[str, SourceKind],

@@ -25,6 +25,7 @@ from panewise.api.local import LocalRun, windowing_attribute
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
 from panewise.engines.spark.observed import metrics
+from panewise.engines.spark.queries.running import is_hosted
 from panewise.engines.spark.session import session
 from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
 from panewise.engines.spark.status import as_json, query_status
@@ -115,7 +116,8 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
                               rows_per_batch=rows_per_batch)
             for name, s in streams.items()
         }
-        results = run_streaming(plan, frames, late=late, emit=emit, stats=stats)
+        kernels = "kernels" if is_hosted(plan) else "auto"  # micro-batches of files are large
+        results = run_streaming(plan, frames, late=late, emit=emit, stats=stats, joins=kernels)
     schema = spark.createDataFrame([], results.schema).toArrow().schema
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)

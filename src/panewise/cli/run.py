@@ -67,7 +67,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--stats", metavar="NAME=VALUE,...",
                         help="what the streams are like, to choose the strategy by cost (see explain)")
     parser.add_argument("--joins", default="auto", metavar="WAY",
-                        help="how the embedded engine joins windows, instead of the best way: 'by twos', 'at once'")
+                        help="how the embedded engine joins windows, instead of the best way: 'by twos', 'at once'; "
+                        "who joins live streams on Spark: 'kernels', or 'native' for Spark itself")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
     parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
@@ -76,12 +77,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run one query."""
-    if options.joins != "auto" and (options.engine != "embedded" or is_live(options)):
-        raise PlanError("--joins is for files on --engine embedded; on Spark statistics choose how windows are joined: "
-                        "leave it out, or give --stats")
     if is_spark_live(options):
         return run_spark_live(options)
     live = is_live(options)
+    if options.joins != "auto" and (options.engine != "embedded" or live):
+        raise PlanError("--joins is for files on --engine embedded, and for streams on Spark that are no files: leave "
+                        "it out, or give --stats")
     for path in (None if live else options.out, options.late_out):
         if path is not None:
             format_of(Path(path))

@@ -19,6 +19,7 @@ from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
 from panewise.core.time import SECOND, parse_duration
 from panewise.planner.capabilities import check
+from panewise.planner.statistics import parse_statistics
 
 POLL_SECONDS = 0.2
 PREFIXES = ("rate:", "auction:", "kafka:", "tcp:")
@@ -62,8 +63,9 @@ def run_spark_live(options: argparse.Namespace) -> int:
                 known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
                 CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
                                       progress=options.progress or "source")
+            stats = parse_statistics(options.stats) if options.stats else None
             results = run(plan, frames, late=options.late, progress=_progress(given, options.progress),
-                          emit=options.emit)
+                          emit=options.emit, stats=stats, joins=options.joins)
         for name, (host, port) in opener.addresses.items():
             errors.print(f"{name}: listening on tcp://{host}:{port}", highlight=False, soft_wrap=True)
         query = _start(results, options, home, watch)

@@ -28,14 +28,14 @@ class Step:
 
 
 def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                   stats: Stats = None) -> str:
+                   stats: Stats = None, joins: str = "auto") -> str:
     """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state.
 
     Of a plan that runs as a query per shard, how it is split, and which plan ``stats`` of its inputs choose.
     """
     check(plan, "spark")
     if is_hosted(plan):
-        return explain_hosting(plan, inputs, shards=shards, stats=stats)
+        return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins)
     fragment = take_apart(plan, inputs)
     streaming = fragment.below.isStreaming
     lines = [f"strategy  {_streaming_strategy(fragment) if streaming else batch_strategy(fragment)}"]

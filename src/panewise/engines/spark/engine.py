@@ -28,12 +28,14 @@ from panewise.progress.late import LatePolicy
 
 
 def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
-        progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None) -> DataFrame:
+        progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None,
+        joins: str = "auto") -> DataFrame:
     """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
 
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
     one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
-    plans of joins and changing relations.
+    plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's own join, which is
+    refused where it is not exact, ``"kernels"`` for that of the kernels.
     """
     policies = {progress} if isinstance(progress, str) else set(progress.values()) or {"source"}
     if not any(frame.isStreaming for frame in inputs.values()):
@@ -43,6 +45,9 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         if emit.strip().lower() != "final":
             raise PlanError(f"emit={emit!r} shows results before they are final, and those of a static DataFrame are "
                             "final at once: leave it out, or read the data as a stream")
+        if joins != "auto":
+            raise PlanError(f"joins={joins!r} chooses how streams are joined, and static DataFrames are none: leave it "
+                            "out")
         return run_batch(plan, inputs, late=late, stats=stats)
     silent = [name for name, frame in inputs.items() if frame.isStreaming and CONTROL not in frame.columns
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
@@ -50,7 +55,7 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
                         "late rows can be, progress='late:10 s', or that they come in order, progress='ordered'; "
                         "progress={'name': policy, …} gives each stream its own")
-    return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats)
+    return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats, joins=joins)
 
 
 def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
@@ -71,7 +76,7 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
 
 def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
                   progress: str | Mapping[str, str] = "source", shards: int | None = None,
-                  emit: str = "final", stats: Stats = None) -> DataFrame:
+                  emit: str = "final", stats: Stats = None, joins: str = "auto") -> DataFrame:
     """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
 
     ``progress`` is one policy, or one per stream name; a union promises what all its inputs promise.
@@ -91,8 +96,10 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
         return passed_on(plan, inputs)
     if is_hosted(plan):
         return query_stream(plan, inputs, late=LatePolicy.parse(late), progress=progress, shards=shards, emit=emit,
-                            stats=stats)
+                            stats=stats, joins=joins)
     _no_choice(stats)
+    if joins != "auto":
+        raise PlanError(f"joins={joins!r} chooses how streams are joined, and this query joins none: leave it out")
     fragment = take_apart(plan, judged_alike(inputs, progress))
     if not fragment.below.isStreaming:
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
@@ -119,13 +126,13 @@ def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, s
 
 
 def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                     stats: Stats = None) -> str:
+                     stats: Stats = None, joins: str = "auto") -> str:
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
     if is_stateless(plan):
         return "strategy: columns and filters in the JVM; rows pass as they come"
     if is_hosted(plan):
-        return explain_hosting(plan, inputs, shards=shards, stats=stats)
+        return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins)
     fragment = take_apart(plan, inputs)
     lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)] if fragment.paned else []
     if fragment.below.isStreaming:

@@ -25,11 +25,11 @@ from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.core.time import SECOND, parse_duration, parse_timestamp
 from panewise.datasets.auction import STREAMS, AuctionSite
 from panewise.datasets.disorder import promise_positions
-from panewise.engines.spark.sources import foreign_offset
+from panewise.engines.spark.sources import control_rows, foreign_offset
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.progress.punctuation import Punctuation
-from panewise.progress.watermarks import NO_BOUND
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 FORMAT = "panewise_auction"
 SEGMENT_EVENTS = 50_000
@@ -219,5 +219,5 @@ def made(options: AuctionOptions, segment: Segment) -> Iterator[pa.RecordBatch]:
     yield from pa.table(columns, schema=schema).combine_chunks().to_batches()
     end = Punctuation.below(TIME, options.start_of(segment.number + 1))
     said = [END_TEXT] if segment.last else [json.dumps(end.to_json(TIME, OrdinalKind.TIMESTAMP))]
-    yield from pa.table([pa.array(said, f.type) if f.name == CONTROL else pa.nulls(1, f.type) for f in schema],
-                        schema=schema).to_batches()
+    bound = FINISHED if segment.last else options.start_of(segment.number + 1)
+    yield from control_rows(said, bound, schema).to_batches()

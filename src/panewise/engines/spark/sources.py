@@ -250,7 +250,7 @@ class Walker:
         tracker.restore(span.progress)
         schema = self.wire_schema
         if span.file is None:
-            yield from _controls([END_TEXT], schema)
+            yield from _controls([END_TEXT], FINISHED, schema)
             return
         root = Path(self.options.path)
         path = root if root.is_file() else root / span.file
@@ -268,7 +268,7 @@ class Walker:
             else:
                 tracker.punctuate(item.punctuation)
                 said.append(tracker.text(item.punctuation))
-        yield from _controls([*said, *tracker.news()], schema)
+        yield from _controls([*said, *tracker.news()], tracker.bound, schema)
 
     @property
     def wire_schema(self) -> pa.Schema:
@@ -368,7 +368,12 @@ def _room(piece: Piece, left: int | None, until: Place | None) -> int:
     return room if until is None else min(room, until.at - piece.at)
 
 
-def _controls(texts: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _controls(texts: list[str], bound: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     if texts:
-        columns = [pa.array(texts, f.type) if f.name == CONTROL else pa.nulls(len(texts), f.type) for f in schema]
-        yield from pa.table(columns, schema=schema).to_batches()
+        yield from control_rows(texts, bound, schema).to_batches()
+
+
+def control_rows(texts: list[str], bound: int, schema: pa.Schema) -> pa.Table:
+    """Punctuation as rows; ``bound`` is what all of it together promises of all rows."""
+    beside = {CONTROL: texts, ROW_BOUND: [bound if bound != NO_BOUND else None] * len(texts)}
+    return pa.table([pa.array(beside.get(f.name, [None] * len(texts)), f.type) for f in schema], schema=schema)

@@ -7,7 +7,8 @@ column             type    meaning
                            the exclusive bound of the ordering attribute and constants of grouping attributes;
                            ``{}`` covers everything and ends the stream. All data columns of such a row are null
 ``__pw_row_bound`` bigint  the bound (an ordinal) in force when this data row arrived, null for none; with it late rows
-                           are judged exactly, row by row, wherever the stream is cut into micro-batches
+                           are judged exactly, row by row, wherever the stream is cut into micro-batches. On a
+                           punctuation row, the bound of all rows from then on
 ``__pw_position``  bigint  the row's place in the order of arrival; FIRST and LAST need it
 ``__pw_input``     string  which input of a union the row came from (set by the engine)
 =================  ======  =========================================================================================

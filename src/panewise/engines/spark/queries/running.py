@@ -27,6 +27,8 @@ from panewise.engines.spark.observed import new_metric
 from panewise.engines.spark.packing import unpacked
 from panewise.engines.spark.partial_stage import MESSAGE_DDL
 from panewise.engines.spark.progress import derived
+from panewise.engines.spark.queries.choosing import JoinChoice, join_choice
+from panewise.engines.spark.queries.native import native_join
 from panewise.engines.spark.queries.placing import Placed, with_columns
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import QueryStage
@@ -130,21 +132,33 @@ class Nowhere:
 
 
 def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, progress: Progress,
-                 shards: int | None, emit: str = "final", stats: Stats = None) -> DataFrame:
+                 shards: int | None, emit: str = "final", stats: Stats = None, joins: str = "auto") -> DataFrame:
     """What happens, as it happens: a streaming DataFrame of the plan's results."""
     mode = emit.strip().lower()
     if mode not in ("final", PUNCTUATED):
         raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change when "
                         f"its instant is complete; emit={PUNCTUATED!r} says how far it is")
-    cut = _cut(plan, inputs, late, stats)
+    plan = with_columns(plan, inputs)
+    check(plan, "spark")
+    policies = {node.name: _policy(progress, node.name) for node in _named(plan)}
+    choice = join_choice(plan, inputs, late=late, policies=policies, punctuated=mode == PUNCTUATED, stats=stats,
+                         joins=joins)
+    if choice.found is not None:
+        _refuse_unknown(plan, progress)
+        return native_join(choice.found, plan, inputs, open_plan(plan).nothing().schema)
+    cut = _cut(plan, inputs, late, _beside(choice, plan, stats))
     if mode == PUNCTUATED:
         _check_punctuated(cut.plan, late)
     _refuse_unknown(cut.plan, progress)
-    policies = {node.name: _policy(progress, node.name) for node in _named(cut.plan)}
     below = {part.name: _relay(cut, part, inputs, late, policies, shards) for part in relayed(cut.plan)}
     found = _streamed(cut, cut.plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
                       punctuated=mode == PUNCTUATED)
     return found.withColumnRenamed(CONTROL, PUNCTUATION_KEY)
+
+
+def _beside(choice: JoinChoice, plan: Node, stats: Stats) -> Stats:
+    """What statistics are left to choose: of pairs of streams nothing else than who joins them."""
+    return None if choice.by_rate and has_stream_join(plan) else stats
 
 
 def _check_punctuated(plan: Node, late: LatePolicy) -> None:
@@ -307,13 +321,20 @@ def _spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                    stats: Stats = None) -> str:
+                    stats: Stats = None, joins: str = "auto") -> str:
     """How Spark will run the plan, in a few lines."""
-    cut = _cut(plan, inputs, LatePolicy.DROP, stats)
-    plan = cut.plan
     moving = any(frame.isStreaming for frame in inputs.values())
     how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
     lines = [f"strategy: {how}"]
+    if moving:
+        plan = with_columns(plan, inputs)
+        choice = join_choice(plan, inputs, stats=stats, joins=joins)
+        if choice.found is not None:
+            return f"strategy: rows below their bound put aside, punctuation as watermark (JVM)\njoin: {choice}"
+        lines += [f"join: {choice}"] if choice.possible else []
+        stats = _beside(choice, plan, stats)
+    cut = _cut(plan, inputs, LatePolicy.DROP, stats)
+    plan = cut.plan
     if stats is not None:
         lines.append(f"plan, by statistics: {formula(plan)}")
     for decided in (cut.decided(part) for part in (plan, *(below.of for below in relayed(plan)))):
