@@ -190,6 +190,7 @@ class ExistenceOfPairs(RelationOperator):
         self.schema = left
         numbered = left.append(pa.field(LEFT, pa.int64()))
         self._pairs = WindowJoin(numbered, right, match, uids, strict=(True, True), narrow=True)
+        self._pairs.carry_vectors()
         own = Match([Scalar.column(LEFT)], [Scalar.column(LEFT)], ROW_KEY)
         self._rows = Existence(numbered, own, uids, CodesByNumber(Calendar()), wanted=wanted)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ class FilterRows(RelationOperator):
         """Null counts as false."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._passed(delta.gone)
-        return Delta(self._passed(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
+        return replace(delta, lives=self._passed(delta.lives), gone=gone)
 
     def _passed(self, lives: Lives) -> Lives:
         if not len(lives):
@@ -46,7 +47,7 @@ class ProjectRows(RelationOperator):
         """Every expression on every row."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._shown(delta.gone)
-        return Delta(self._shown(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
+        return replace(delta, lives=self._shown(delta.lives), gone=gone)
 
     def _shown(self, lives: Lives) -> Lives:
         return lives.with_table(self._computed(lives.table) if len(lives) else self.schema.empty_table())
@@ -68,7 +69,7 @@ class RenameRows(RelationOperator):
         """Only the names change."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._renamed(delta.gone)
-        return Delta(self._renamed(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
+        return replace(delta, lives=self._renamed(delta.lives), gone=gone)
 
     def _renamed(self, lives: Lives) -> Lives:
         return lives.with_table(lives.table.rename_columns(self.schema.names))
@@ -84,12 +85,23 @@ class UnionRows(RelationOperator):
             self.schema = pa.unify_schemas(renamed, promote_options="permissive")
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
+        self._vectors = False
+
+    def carry_vectors(self) -> bool:
+        """Some parts do; rows of the others have no order component."""
+        self._vectors = True
+        return True
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Inputs are stepped one after the other, so the numbers of their rows ascend."""
-        lives = [d.lives.with_table(self._named(d.lives.table)) for d in inputs]
+        lives = [self._vector(d.lives.with_table(self._named(d.lives.table))) for d in inputs]
         return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)),
-                     np.concatenate([d.settled for d in inputs]))
+                     np.concatenate([d.settled for d in inputs]), reached=Ends.concat([d.reached for d in inputs]))
+
+    def _vector(self, lives: Lives) -> Lives:
+        if not self._vectors or lives.order is not None:
+            return lives
+        return replace(lives, order=np.empty((0, len(lives)), np.int64))
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)

@@ -175,6 +175,7 @@ class Compiler:
 
     def join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
         """Pairs of two relations."""
+        self.with_vectors(left, right)
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
                               left_in_order=self.in_order(left), right_in_order=self.in_order(right),
                               strict=(self.has_ends(left), self.has_ends(right)))
@@ -182,7 +183,7 @@ class Compiler:
 
     def _at_once(self, found: JoinedAtOnce) -> Stage:
         """A join of many windows as one operator; columns that were left out between joins are left out at its end."""
-        stages = [self.relation(side) for side in found.inputs]
+        stages = self.with_vectors(*(self.relation(side) for side in found.inputs))
         windows = [JoinedWindow(stage.schema, column, self.in_order(stage), self.has_ends(stage))
                    for stage, column in zip(stages, found.columns, strict=True)]
         joined = self.stage(found.node, ManyJoin(windows, found.key, self.uids, found.manner), *stages)
@@ -195,6 +196,7 @@ class Compiler:
     def _distinct(self, node: n.Distinct, below: Stage) -> Stage:
         replaced = node.policy == "recent" and self.seen(node).pattern is UpdatePattern.STR
         if self.has_ends(below) or (replaced and self.style is not Style.UPA):
+            self.with_vectors(below)
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
             return self.stage(node, counted, below)
         searched = self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON
@@ -209,10 +211,12 @@ class Compiler:
         if match.residual is not None:
             pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
             return self.stage(node, pairs, left, right)
+        self.with_vectors(right)
         by_key = Existence(left.schema, match, self.uids, codes_for(right.label, self.style), wanted=wanted)
         return self.stage(node, by_key, left, right)
 
     def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
+        self.with_vectors(right)
         operator = Difference(left.schema, right.schema, self.uids, codes_for(right.label, self.style))
         return self.stage(node, operator, left, right)
 
@@ -224,6 +228,7 @@ class Compiler:
             return self.relation(node.input)
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
+        self.with_vectors(below)
         queue = None if below.label.pattern is UpdatePattern.MON else queue_for(below.label, self.style)
         operator = GroupAggregate(grouped_by(node, below.schema), self.uids, queue, every=self.watch.every)
         return self.stage(node, operator, below)
@@ -249,7 +254,7 @@ class Compiler:
         with self.watching(Watch(ticking=self.watch.ticking and retroactive)):
             table = self._table(node.table, [] if retroactive else compared_columns(node))
         match = match_of(node.predicate, rows.schema, table.schema)
-        if not retroactive:
+        if not retroactive:  # rows keep what they met: who looks at them again needs their ends
             return self.stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
                           strict=(self.has_ends(rows), True))
@@ -297,7 +302,7 @@ class Compiler:
             spec = common_slide(node.input)
             shown = RefreshClock()
             with self.watching(Watch(every=every, ordered=every, clock=shown)):
-                below = self.relation(continuous)
+                (below,) = self.with_vectors(self.relation(continuous))
             queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
             operator: RelationOperator
             if node.kind is kinds.RSTREAM:
@@ -308,11 +313,11 @@ class Compiler:
         if node.kind is kinds.RSTREAM:
             clock = RefreshClock() if windows_move_in_steps(node.input) else None
             with self.watching(Watch(clock=clock, ticking=clock is None, every=every, ordered=every)):
-                below = self.relation(node.input)
+                (below,) = self.with_vectors(self.relation(node.input))
             queue = queue_for(below.label, self.style)
             return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
         with self.watching(Watch(every=every, ordered=every)):
-            below = self.relation(node.input)
+            (below,) = self.with_vectors(self.relation(node.input))
         sign = 1 if node.kind is kinds.ISTREAM else -1
         operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
                                    ticking=ticking)
@@ -391,6 +396,13 @@ class Compiler:
         if self.style is Style.NEGATIVE and found.pattern is not UpdatePattern.MON:
             return replace(found, pattern=UpdatePattern.STR, lifetime=None)
         return found
+
+    def with_vectors(self, *stages: Stage) -> tuple[Stage, ...]:
+        """Inputs of an operator that reads expiry vectors; others get ends, as all do where negatives are sent."""
+        if self.style is Style.UPA:
+            for stage in stages:
+                stage.carry_vectors()
+        return stages
 
     @staticmethod
     def in_order(stage: Stage) -> bool:
