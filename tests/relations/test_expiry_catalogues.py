@@ -1,4 +1,4 @@
-"""Catalogues of order components find exactly what hangs on rows that are gone, through growth, forgetting and saving."""
+"""Catalogues of order components find exactly what hangs on rows that are gone, also after forgetting and saving."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def test_what_hangs_on_rows_that_are_gone_is_found_once(seed: int) -> None:
         there = np.array(sorted(set(range(1, newest)) - over))
         order = rng.choice(np.r_[0, there], (depth, count))  # 0: this row has no such component
         catalogues.add(order if count else None, count)
-        for part, new in zip(rows, order.tolist(), strict=True):
-            part += new
+        rows = [[*part, *new] for part, new in zip(rows, order.tolist(), strict=True)]
         leaving = rng.permutation(there)[: int(rng.integers(0, len(there) + 1)) // 2]
         slots, at = catalogues.reached(Ends(leaving, 1000 + leaving))
         assert sorted(zip(slots.tolist(), at.tolist(), strict=True)) == hanging(rows, leaving.tolist())

@@ -50,6 +50,8 @@ CONSUMERS: dict[str, Any] = {
     "distinct": lambda p, w: Distinct(p, "keep"),
     "newest": lambda p, w: Distinct(p, "recent"),
     "union": lambda p, w: GroupAggregate(Union((p, columns(w, "k", "v"))), (K,), (call("v", "sum", "v"),)),
+    "join of a union": lambda p, w: GroupAggregate(
+        pairs(Union((p, columns(w, "k", "v"))), columns(w, "k", "v"), "`l.v` = `r.v`"), (K,), (call("v", "count"),)),
     "except": lambda p, w: BagDifference(columns(w, "k", "v"), p),
     "exists": lambda p, w: SemiJoin(columns(w, "k", "v"), Qualify(p, "r"), Scalar.parse("k = `r.k`")),
     "exists, by pairs": lambda p, w: SemiJoin(columns(w, "k", "v"), Qualify(p, "r"),

@@ -86,8 +86,8 @@ class ResultCatalogue:
             return
         alive = self._expires.values > gone
         slots = [mine.values[alive] for mine in self._slots]  # a result that lives has all its rows
-        moved = [mine if kept[number] is None else np.searchsorted(kept[number], mine)
-                 for mine, number in zip(slots, self._strict, strict=True)]
+        moved = [mine if stayed is None else np.searchsorted(stayed, mine)
+                 for mine, stayed in zip(slots, (kept[number] for number in self._strict), strict=True)]
         self._reset(moved, self._uid.values[alive], self._expires.values[alive])
 
     def saved(self, gone: int) -> pa.Table:

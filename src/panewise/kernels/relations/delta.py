@@ -5,10 +5,10 @@ complete. A row is in the relation at every instant ``born <= tau < expires`` (r
 exact; at or above it, it is what is known now: final on WKS and WK edges, on STR edges an end may still come earlier
 (a negative tuple). Only rows of earlier steps have such ends.
 
-An *expiry vector* (rule U2) is ``expires``, its time component, and one order component for every row of a count window,
-or of another strict input, that a row comes from: it leaves when the first of them is reached. On edges that carry
-vectors no end is sent for any row: the rows below that are gone are named once (``reached``), and whoever keeps rows
-finds what hangs on each in a catalogue of that component (`stores.catalogues`).
+An *expiry vector* (rule U2) is ``expires``, its time component, and one order component for every row of a count
+window, or of another strict input, that a row comes from: it leaves when the first of them is reached. On edges that
+carry vectors no end is sent for any row: the rows below that are gone are named once (``reached``), and whoever keeps
+rows finds what hangs on each in a catalogue of that component (`stores.catalogues`).
 """
 
 from __future__ import annotations

@@ -158,6 +158,7 @@ class Existence(RelationOperator):
     def snapshot(self) -> Saved:
         """Left rows with what shows them, right rows by key."""
         alive = np.flatnonzero(self._wanted_again())
+        self._counts.extend_to(len(self._keys), 0)  # without a condition there is a key before there is a row
         tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
         tables |= self._right.saved()

@@ -225,8 +225,8 @@ class ManyJoin(RelationOperator):
 
     def counters(self) -> dict[str, int]:
         """Rows of all windows, those that are gone but not forgotten among them, and look-ups of a key in a window."""
-        found = {"rows": sum(len(side.arena) for side in self._sides), "bytes": sum(side.nbytes for side in self._sides),
-                 "probes": self._probes}
+        found = {"rows": sum(len(side.arena) for side in self._sides),
+                 "bytes": sum(side.nbytes for side in self._sides), "probes": self._probes}
         if self._catalogue is not None:
             found |= {"results": len(self._catalogue), "bytes": found["bytes"] + self._catalogue.nbytes}
         return found

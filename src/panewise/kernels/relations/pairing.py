@@ -79,7 +79,7 @@ class Side:
         return np.unique(slots) if len(reached) else slots
 
     def vectors(self, slots: Ordinals, *, strict: bool) -> Vectors:
-        """The order components of some rows: those they came with, and where ends are sent for them the rows as such."""
+        """The order components of some rows: those they came with, or, where ends are sent for them, the rows alone."""
         given = self._catalogues.of(slots)
         return given if len(given) or not strict else self.arena.uid[slots][None, :]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.relations.conditions import arrow_condition
-from panewise.kernels.relations.delta import Delta, Ends, Lives, Mask, ticks_of
+from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Mask, ticks_of
 from panewise.kernels.relations.operator import RelationOperator
 
 
@@ -85,23 +85,27 @@ class UnionRows(RelationOperator):
             self.schema = pa.unify_schemas(renamed, promote_options="permissive")
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
-        self._vectors = False
+        self._strict: list[bool] | None = None
 
-    def carry_vectors(self) -> bool:
-        """Some parts do; rows of the others have no order component."""
-        self._vectors = True
-        return True
+    def number_strict(self, strict: Iterable[bool]) -> None:
+        """Some parts carry expiry vectors, so all do: of the others, rows that may leave early are components alone."""
+        self._strict = list(strict)
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Inputs are stepped one after the other, so the numbers of their rows ascend."""
-        lives = [self._vector(d.lives.with_table(self._named(d.lives.table))) for d in inputs]
-        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)),
-                     np.concatenate([d.settled for d in inputs]), reached=Ends.concat([d.reached for d in inputs]))
+        lives = [d.lives.with_table(self._named(d.lives.table)) for d in inputs]
+        ends, reached = Ends.concat([d.ends for d in inputs]), NO_ENDS
+        if self._strict is not None:
+            lives = [self._vector(part, strict) for part, strict in zip(lives, self._strict, strict=True)]
+            ends, reached = NO_ENDS, Ends.concat([ends, *(d.reached for d in inputs)])
+        return Delta(Lives.concat(lives), ends, ticks_of(*(d.ticks for d in inputs)),
+                     np.concatenate([d.settled for d in inputs]), reached=reached)
 
-    def _vector(self, lives: Lives) -> Lives:
-        if not self._vectors or lives.order is not None:
+    @staticmethod
+    def _vector(lives: Lives, strict: bool) -> Lives:
+        if lives.order is not None:
             return lives
-        return replace(lives, order=np.empty((0, len(lives)), np.int64))
+        return replace(lives, order=lives.uid[None, :] if strict else np.empty((0, len(lives)), np.int64))
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)

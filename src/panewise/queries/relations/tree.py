@@ -12,7 +12,7 @@ from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.plan import nodes as n
-from panewise.planner.labels import Label
+from panewise.planner.labels import Label, UpdatePattern
 
 
 @dataclass
@@ -60,7 +60,10 @@ class Stage:
         if isinstance(self.operator, FilterRows | ProjectRows | RenameRows):
             return self.inputs[0].carry_vectors()
         if isinstance(self.operator, UnionRows):
-            return any([part.carry_vectors() for part in self.inputs]) and self.operator.carry_vectors()
+            carried = [part.carry_vectors() for part in self.inputs]
+            if any(carried):
+                self.operator.number_strict(part.label.pattern is UpdatePattern.STR for part in self.inputs)
+            return any(carried)
         return self.operator.carry_vectors()
 
     def counters(self) -> dict[str, Any]:
