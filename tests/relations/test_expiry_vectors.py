@@ -15,6 +15,7 @@ from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, 
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.pairing import Match
 from panewise.plan.nodes import (
+    AntiJoin,
     BagDifference,
     Distinct,
     GroupAggregate,
@@ -56,7 +57,12 @@ CONSUMERS: dict[str, Any] = {
     "exists": lambda p, w: SemiJoin(columns(w, "k", "v"), Qualify(p, "r"), Scalar.parse("k = `r.k`")),
     "exists, by pairs": lambda p, w: SemiJoin(columns(w, "k", "v"), Qualify(p, "r"),
                                               Scalar.parse("k = `r.k` AND v <= `r.v`")),
-    "without vectors": lambda p, w: BagDifference(p, columns(w, "k", "v")),
+    "without": lambda p, w: BagDifference(p, columns(w, "k", "v")),
+    "with a match": lambda p, w: SemiJoin(p, Qualify(columns(w, "k", "v"), "r"), Scalar.parse("k = `r.k`")),
+    "with a match, by pairs": lambda p, w: SemiJoin(p, Qualify(columns(w, "k", "v"), "r"),
+                                                    Scalar.parse("k = `r.k` AND v <= `r.v`")),
+    "nothing else, counted": lambda p, w: GroupAggregate(
+        AntiJoin(p, Qualify(columns(w, "k", "v"), "r"), Scalar.parse("v = `r.v`")), (K,), (call("v", "count"),)),
     "three": lambda p, w: pairs(p, columns(w, "k", "v"), "`l.v` = `r.v`"),
     "three, counted": lambda p, w: GroupAggregate(pairs(p, columns(w, "k", "v"), "`l.v` = `r.v`"), (K,),
                                                   (call("v", "count"),)),

@@ -2,8 +2,8 @@
 
 A result has a time component, if any window over time is below it, and an order component for every window by rows, and
 for every other input that takes rows back: it leaves when the first is reached. Edges above joins carry the vector, so
-that nobody sends an end for each result; consumers that cannot read it (DISTINCT by expiry, LIFETIME, INTERNAL windows,
-the left sides of negations) are sent negatives instead, which is what `Label.downgrade` says of them.
+that nobody sends an end for each result; consumers that cannot read it (LIFETIME, joins with tables, INTERNAL windows)
+are sent negatives instead, which is what `Label.downgrade` says of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from panewise.plan import nodes as n
 from panewise.planner.forms import is_retroactive, table_of
-from panewise.planner.held import Style, has_other_conditions, maker_of, passed_on
+from panewise.planner.held import Style, maker_of, passed_on
 from panewise.planner.labels import Edge, Labels
 from panewise.planner.pattern_table import WindowShape
 from panewise.planner.patterns import UpdatePattern, format_amount
@@ -21,6 +21,8 @@ from panewise.planner.shapes import Shape
 from panewise.planner.working import has_internal
 
 TAKEN_BACK = "until taken back"
+READS = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate)
+"""Operators that keep rows with their vectors."""
 
 
 @dataclass(frozen=True)
@@ -155,18 +157,13 @@ def carries_vectors(node: n.Node, labels: Labels) -> bool:
                                             for side in made.inputs)
 
 
-def reads_vectors(consumer: n.Node | None, side: int, plan: n.Node, style: Style) -> bool:
+def reads_vectors(consumer: n.Node | None, plan: n.Node, style: Style) -> bool:
     """Whether a consumer, or the result of a plan where it is None, has catalogues for the components of its rows."""
     if style != "upa":
         return False
-    match consumer:
-        case None:
-            return not any(isinstance(node, n.Lifetime) for node in _above_the_result(plan))
-        case n.SemiJoin() | n.AntiJoin():
-            return side == 1 and not has_other_conditions(consumer)
-        case n.BagDifference():
-            return side == 1
-    return isinstance(consumer, n.Join | n.GroupAggregate | n.Distinct)
+    if consumer is None:
+        return not any(isinstance(node, n.Lifetime) for node in _above_the_result(plan))
+    return isinstance(consumer, READS)
 
 
 def _above_the_result(plan: n.Node) -> list[n.Node]:

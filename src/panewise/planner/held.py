@@ -52,6 +52,10 @@ def held_by(consumer: n.Node, side: int, seen: Label, style: Style, *, announced
     match consumer:
         case n.Join() if vector is not None:
             return f"{CHAINS}, {vector.catalogues}"
+        case n.SemiJoin() | n.AntiJoin() if vector is not None and (side == 0 or has_other_conditions(consumer)):
+            return f"{CHAINS}, {vector.catalogues}"
+        case n.BagDifference() if vector is not None and side == 0:
+            return f"chains by value, {vector.served}"
         case n.Join() | n.TableJoin():
             return CHAINS
         case n.SemiJoin() | n.AntiJoin():

@@ -26,13 +26,11 @@ from panewise.kernels.relations.lifetime import StopAfter
 from panewise.kernels.relations.many_join import JoinedWindow, ManyJoin
 from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.operator import RelationOperator
-from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
 from panewise.kernels.relations.searched_distinct import DistinctBySearch
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.time_window import TimeWindow
-from panewise.kernels.relations.to_stream import ChangesAsStream, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
 from panewise.planner.closing import closers
@@ -50,8 +48,7 @@ from panewise.planner.forms import (
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.read_columns import columns_read
-from panewise.planner.refreshing import common_slide, restored, windows_move_in_steps
-from panewise.queries.relations import kept
+from panewise.queries.relations import as_streams, kept
 from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.counted import CountedAggregate
 from panewise.queries.relations.ports import Ports
@@ -112,7 +109,7 @@ class Compiler:
             case n.RelationToStream(kind=n.RelationToStreamKind.WSTREAM):
                 return self._output_window(node)
             case n.RelationToStream():
-                return self._to_stream(node)
+                return as_streams.to_stream(self, node)
             case n.Lifetime():
                 return self.lifetime(node, self.relation(node.input))
             case n.Filter():
@@ -207,16 +204,16 @@ class Compiler:
 
     def existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
         """Rows with a match, or without."""
+        self.with_vectors(left, right)
         match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
         if match.residual is not None:
             pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
             return self.stage(node, pairs, left, right)
-        self.with_vectors(right)
         by_key = Existence(left.schema, match, self.uids, codes_for(right.label, self.style), wanted=wanted)
         return self.stage(node, by_key, left, right)
 
     def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
-        self.with_vectors(right)
+        self.with_vectors(left, right)
         operator = Difference(left.schema, right.schema, self.uids, codes_for(right.label, self.style))
         return self.stage(node, operator, left, right)
 
@@ -295,34 +292,6 @@ class Compiler:
         clause = replace(node.output_window, attribute="", partition=())  # by the instant at which a row is produced
         return self.stage(node, self._windowed(clause, made), made)
 
-    def _to_stream(self, node: n.RelationToStream) -> Stage:
-        """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
-        kinds, ticking, every = n.RelationToStreamKind, self.watch.ticking, self.watch.ordered
-        if (continuous := restored(node)) is not None:
-            spec = common_slide(node.input)
-            shown = RefreshClock()
-            with self.watching(Watch(every=every, ordered=every, clock=shown)):
-                (below,) = self.with_vectors(self.relation(continuous))
-            queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
-            operator: RelationOperator
-            if node.kind is kinds.RSTREAM:
-                operator = RestoredSnapshots(below.schema, self.uids, queues, spec, shown, ticking=ticking)
-            else:
-                operator = ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
-            return self.stage(node, operator, below)
-        if node.kind is kinds.RSTREAM:
-            clock = RefreshClock() if windows_move_in_steps(node.input) else None
-            with self.watching(Watch(clock=clock, ticking=clock is None, every=every, ordered=every)):
-                (below,) = self.with_vectors(self.relation(node.input))
-            queue = queue_for(below.label, self.style)
-            return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-        with self.watching(Watch(every=every, ordered=every)):
-            (below,) = self.with_vectors(self.relation(node.input))
-        sign = 1 if node.kind is kinds.ISTREAM else -1
-        operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
-                                   ticking=ticking)
-        return self.stage(node, operator, below)
-
     # -- streams
 
     def stream(self, node: n.Node, guard: Guard) -> Stage:
@@ -350,7 +319,7 @@ class Compiler:
                 with self.watching(replace(self.watch, by_time=True)):
                     return self._table_join(node, self.stream(node.input, guard))
             case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
-                return self._to_stream(node)
+                return as_streams.to_stream(self, node)
         return kept.produced(self, node)
 
     @staticmethod
