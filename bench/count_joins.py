@@ -1,7 +1,7 @@
 """A join of two windows by rows: by expiry catalogues (ORD), with negative tuples (NT), and by this engine.
 
     python bench/count_joins.py [count] [trace] [mixed] [--windows 10000 100000] [--matches 25 100] [--rows 2000]
-                                [--exponents 0.5] [--negative-rows 2000] [--repeat 3] [--json FILE]
+                                [--exponents 0.5] [--negative-rows 2000] [--told] [--repeat 3] [--json FILE]
 
 A result leaves with the first of its two rows, and nobody knows beforehand when that is. *Negatives* and *ORD* are
 compiled loops that put nothing out, so that they compare as algorithms (``published_expiry``). *This engine* is a query
@@ -161,8 +161,8 @@ def joins(options: argparse.Namespace) -> list[tuple[str, Join, bool]]:
                                                                    hosts(window, exponent, options.rows)), False)
                       for exponent in options.exponents]
         if "mixed" in options.parts:
-            found += [(f"mixed: {name}", Join.drawn(kinds, window, uniform(window, matches, options.rows)), True)
-                      for name, kinds in MIXED.items() for matches in options.matches]
+            found += [(f"mixed: {name}", Join.drawn(kinds, window, uniform(window, matches, options.rows)),
+                       not options.told) for name, kinds in MIXED.items() for matches in options.matches]
     return found
 
 
@@ -174,6 +174,7 @@ def main() -> None:
     parser.add_argument("--exponents", type=float, nargs="+", default=[0.5], help="of Zipf's law")
     parser.add_argument("--rows", type=int, default=2_000, help="timed rows of each stream")
     parser.add_argument("--negative-rows", type=int, help="fewer of them for negatives")
+    parser.add_argument("--told", action="store_true", help="no results are kept: they take 200 bytes each")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
