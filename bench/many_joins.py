@@ -4,7 +4,7 @@
 
 The same streams through the same query, once in either way, time of the processor; results must be as many. *partners*
 are the rows of a window that a row meets, *kept* the most rows and results in all operators, *chosen* what statistics
-choose. Results over windows by rows are taken back, so in either way they are kept.
+choose. Results over windows by rows are taken back: joined at once they are kept to be named, which is not counted.
 """
 
 from __future__ import annotations

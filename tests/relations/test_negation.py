@@ -25,7 +25,7 @@ from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
-from relations.plans import PLACES, columns, source, timelines, windows
+from relations.plans import PLACES, columns, source, timelines, window, windows
 from relations.running import assert_like_the_oracle
 
 PREDICATES = st.sampled_from([None, "k = `r.k`", "k = `r.k` AND v < `r.v`", "v > `r.v`", "k = `r.k` AND v = `r.v`"])
@@ -39,6 +39,13 @@ def test_rows_with_or_without_a_match(left: Window, right: Window, predicate: st
                                       cuts: frozenset[int], saves: frozenset[int]) -> None:
     plan = kind(left, Qualify(right, "r"), None if predicate is None else Scalar.parse(predicate))
     assert_like_the_oracle(plan, timeline, cuts, saves)
+
+
+def test_a_query_without_a_condition_is_saved_before_its_first_row() -> None:
+    spec = SlidingWindow.scoped(3)
+    plan = SemiJoin(window(source("s"), spec), Qualify(window(source("t"), spec), "r"), None)
+    rows = [Arrival(name, {"ts": 1, "k": "a", "v": 1}) for name in "st"]
+    assert_like_the_oracle(plan, rows, saves=frozenset({0, 1}))
 
 
 @settings(max_examples=30, deadline=None)

@@ -12,9 +12,11 @@ import panewise as pw
 from panewise.api.explaining import explain_streams
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.engines.embedded import open_plan
+from panewise.kernels.relations.changes import NetChanges
 from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
 from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
 from panewise.kernels.relations.group_contents import GroupContents, KeptRows, OnlyStates
+from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.codes import LeavingCodes
@@ -23,7 +25,7 @@ from panewise.plan.nodes import AntiJoin
 from panewise.planner.physical import physical
 from panewise.planner.relation_flow import Flows
 from panewise.planner.relation_statistics import declared_relations
-from panewise.planner.structures import announced, choose_structures, result_path
+from panewise.planner.structures import Negatives, announced, choose_structures, result_path
 from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 
@@ -50,7 +52,8 @@ QUERIES = {
 def stores(query: Any) -> Iterator[AliveRows | LeavingCodes]:
     for stage in query._root.walk():
         parts = list(vars(stage.operator).values())
-        parts += [part for contents in parts if isinstance(contents, GroupContents) for part in vars(contents).values()]
+        parts += [part for inside in parts if isinstance(inside, GroupContents | NetChanges)
+                  for part in vars(inside).values()]
         yield from (part for part in parts if isinstance(part, AliveRows | LeavingCodes))
 
 
@@ -157,14 +160,60 @@ def test_pairs_above_announced_ends_are_named_all_the_same() -> None:
     assert "rows" not in query._results.counters()
 
 
-@pytest.mark.parametrize(("windows", "held"), [("[ROWS 5]", "rows by number"), ("[RANGE 5]", "not kept")])
+@pytest.mark.parametrize(("windows", "held"), [
+    ("a [ROWS 5], b [ROWS 5]", "catalogues of a, b"), ("a [RANGE 5], b [RANGE 5]", "not kept"),
+    ("a [RANGE 5], b [PARTITION BY v ROWS 5]", "calendar queue by time, catalogue of b by v")])
 def test_of_windows_joined_at_once_nobody_names_who_leaves(windows: str, held: str) -> None:
-    plan = parse(f"SELECT a.k FROM a {windows}, b {windows} WHERE a.k = b.k", CATALOG)
+    plan = parse(f"SELECT a.k FROM {windows} WHERE a.k = b.k", CATALOG)
     query: Any = open_plan(plan, joins="at once")
     assert ("rows" in query._results.counters()) is (held != "not kept")
     _, _, shown = explain_streams(plan, joins="at once").partition("as it runs")
-    assert f"result    {held}" in shown
-    assert ("results kept by their rows" in shown) is (held != "not kept")
+    assert f"result    {held} (" in shown
+
+
+def catalogues(query: Any) -> Iterator[int]:
+    """How many order components every store of a running query has catalogues for, where there are any."""
+    kept = [*(part._catalogues for part in stores(query)),
+            *(side._catalogues for stage in query._root.walk() if isinstance(stage.operator, WindowJoin)
+              for side in (stage.operator._pairing.left, stage.operator._pairing.right))]
+    yield from (len(found) for found in kept if len(found))
+
+
+TIME, COUNT, PER_V = "[RANGE 5]", "[ROWS 5]", "[PARTITION BY v ROWS 5]"
+
+
+@pytest.mark.parametrize(("one", "other", "held"), [
+    (COUNT, COUNT, "catalogues of a, b"), (TIME, COUNT, "calendar queue by time, catalogue of b"),
+    (PER_V, PER_V, "catalogues of a by v, b by v"), (PER_V, TIME, "calendar queue by time, catalogue of a by v"),
+    ("[UNBOUNDED]", COUNT, "catalogue of b")])
+@pytest.mark.parametrize("consumer", [
+    "SELECT k, count(*) AS n FROM ({}) AS p GROUP BY k", "SELECT DISTINCT k FROM ({})", "SELECT Istream(k) FROM ({})"])
+def test_every_component_of_an_expiry_vector_has_the_structure_that_explain_names(one: str, other: str, held: str,
+                                                                                 consumer: str) -> None:
+    plan = parse(consumer.format(f"SELECT a.k FROM a {one}, b {other} WHERE a.k = b.k"), CATALOG)
+    edge = next(edge for edge in choose_structures(plan).edges if edge.held == held)
+    assert edge.negatives is Negatives.NONE
+    query: Any = open_plan(plan)
+    for name in "ab":
+        query.push(name, pa.table({"ts": [1], "k": ["x"], "v": [1]}))
+    query.push("a", pw.Punctuation.below("ts", 3))
+    query.push("b", pw.Punctuation.below("ts", 3))
+    assert list(catalogues(query)) == [2 - [one, other].count(TIME) - [one, other].count("[UNBOUNDED]")]
+
+
+def test_a_join_above_a_mixed_join_has_a_catalogue_for_each_of_its_windows_by_rows() -> None:
+    catalog = Catalog({**CATALOG.sources, "c": CATALOG.sources["a"]})
+    plan = parse("SELECT a.k FROM a [ROWS 5], b [RANGE 5], c [ROWS 9] WHERE a.k = b.k AND b.v = c.v", catalog)
+    held = {edge.held for edge in choose_structures(plan).edges}
+    assert held == {"not kept", "chains by key", "chains by key, catalogue of a"}
+
+
+@pytest.mark.parametrize("style", ["negative", "direct"])
+def test_other_styles_send_ends(style: Style) -> None:
+    plan = parse("SELECT a.k, count(*) AS n FROM a [RANGE 5], b [ROWS 5] WHERE a.k = b.k GROUP BY a.k", CATALOG)
+    edge = choose_structures(plan, style=style).edge((0,))
+    assert edge is not None
+    assert (edge.held, edge.negatives) == ("rows by number", Negatives.ALL)
 
 
 @pytest.mark.parametrize(("strategy", "runs"), [

@@ -33,14 +33,28 @@ SPLIT_TWICE = {
     "values without partners": "SELECT DISTINCT v FROM a [RANGE 8] WHERE NOT EXISTS "
                                "(SELECT * FROM b [RANGE 5] WHERE b.k = a.k)",
 }
+AS_STREAMS = {
+    "what came of a join": "SELECT Istream(b.v) FROM a [RANGE 5], b [RANGE 7] WHERE a.k = b.k",
+    "what went of a join": "SELECT Dstream(a.v + b.v AS w, b.v) FROM a [RANGE 6 SLIDE 2], b [RANGE 5] WHERE a.k = b.k",
+    "what came of a join by rows": "SELECT Istream(b.v) FROM a [RANGE 5], b [ROWS 3 PARTITION BY k] WHERE a.k = b.k",
+    "what went of a join by rows": "SELECT Dstream(b.v) FROM a [ROWS 2 PARTITION BY k], b [RANGE 6] WHERE a.k = b.k",
+    "values that came": "SELECT Istream(DISTINCT v) FROM a [RANGE 8] WHERE NOT EXISTS "
+                        "(SELECT * FROM b [RANGE 5] WHERE b.k = a.k)",
+    "groups that came": "SELECT Istream(b.v, count(*) AS n) FROM a [RANGE 6], b [RANGE 4] WHERE a.k = b.k GROUP BY b.v",
+}
+SPLIT_TWICE |= AS_STREAMS
 ONE_ABOVE = {
     "count of a join": "SELECT count(*) AS n FROM a [RANGE 6], b [ROWS 3 PARTITION BY k] WHERE a.k = b.k",
+    "counts that came": "SELECT Istream(count(*) AS n) FROM a [RANGE 6], b [RANGE 4] WHERE a.k = b.k",
     "most of values": "SELECT max(v) AS most FROM (SELECT DISTINCT v FROM a [RANGE 6]) AS d",
 }
 WHOLE = ("SELECT DISTINCT a.v FROM a [RANGE 6], b [RANGE 4] WHERE a.k = b.k",  # shows the first of pairs made at once
          "SELECT * FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k", "SELECT max(v) AS m FROM a [RANGE 5]",
          "SELECT first(b.v) AS f FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",
          "SELECT x.v FROM a [RANGE 5] AS x, a [RANGE 5] AS y WHERE x.k = y.v",
+         "SELECT Istream(a.k, b.v) FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",
+         "SELECT Istream-restore(b.v) FROM a [RANGE 6 SLIDE 2], b [RANGE 6 SLIDE 2] WHERE a.k = b.k",
+         "SELECT Rstream(b.v) FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",
          "SELECT Rstream(count(*)) FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",
          "SELECT count(*) AS n FROM a [RANGE 5 INTERNAL], b [RANGE 5 INTERNAL] WHERE a.k = b.k")
 

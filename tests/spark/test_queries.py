@@ -42,6 +42,7 @@ QUERIES = {
     "in one piece": "SELECT count(*) AS n FROM a [RANGE 6], b [RANGE 6] WHERE a.v < b.v",
     "cut in two": "SELECT b.v, count(*) AS n FROM a [RANGE 6], b [RANGE 9] WHERE a.k = b.k GROUP BY b.v",
     "istream": "SELECT Istream(k, v) FROM a [RANGE 6]",
+    "istream, cut in two": "SELECT Istream(b.v) FROM a [RANGE 6], b [RANGE 9] WHERE a.k = b.k",
     "dstream": "SELECT Dstream(k, v) FROM a [RANGE 6] WHERE NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)",
     "stream": "SELECT k, v + 1 AS more FROM a WHERE v > 0",
     "rstream": "SELECT Rstream(k, v) FROM a [RANGE 5 SLIDE 5]",
@@ -79,7 +80,8 @@ def test_a_query_over_bounded_inputs_gives_the_oracles_answer(name: str, spark: 
 
 
 @pytest.mark.parametrize("name", ["join", "cut in two", "stream", "band after", "aggregate over a join of streams",
-                                  "distinct", "except", "istream", "dstream", "rstream", "restore"])
+                                  "distinct", "except", "istream", "istream, cut in two", "dstream", "rstream",
+                                  "restore"])
 def test_a_streaming_query_that_failed_in_the_middle_gives_it_too(name: str, spark: SparkSession,
                                                                   tmp_path: Path) -> None:
     given = case(name, rows=20)  # two micro-batches

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from panewise.engines.oracle.engine import Oracle
 from panewise.engines.spark.wire import CONTROL
-from panewise.plan.nodes import Distinct, Node
+from panewise.plan.nodes import Distinct, Node, RelationToStream
+from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.capabilities import supports
 from panewise.planner.forms import Form, form_of
 from panewise.planner.relational import is_relational
@@ -83,6 +84,20 @@ def test_random_plans_give_the_oracles_answer_in_any_number_of_shards(operator: 
                                                                       cuts: frozenset[int], shards: int,
                                                                       seed: int) -> None:
     plan, timeline = data.draw(cases(operator, streams=FOUR, apart=True, calendar=True))
+    hosted = Hosted(plan, shards, seed=seed)
+    oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+@every_operator
+@settings(max_examples=8, deadline=None)
+@given(st.data(), st.sampled_from([Kind.ISTREAM, Kind.DSTREAM]), PLACES, st.integers(2, 3), st.integers(0, 9))
+def test_what_came_and_went_is_the_oracles_in_any_number_of_shards(operator: str, data: st.DataObject, kind: Kind,
+                                                                   cuts: frozenset[int], shards: int,
+                                                                   seed: int) -> None:
+    relation, timeline = data.draw(cases(operator, streams=FOUR, apart=True))
+    plan = RelationToStream(columns(relation, "v"), kind)  # mostly split by k below
     hosted = Hosted(plan, shards, seed=seed)
     oracle = Oracle(plan, timeline)
     assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())

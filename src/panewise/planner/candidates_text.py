@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from panewise.plan import nodes as n
+from panewise.planner.expiry_vectors import vector_of
 from panewise.planner.forms import Form, form_of
-from panewise.planner.held import NUMBERS, maker_of
-from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.held import maker_of
+from panewise.planner.labels import label
 from panewise.planner.optimizer import Candidate, Optimized
 from panewise.planner.physical import BY_RULE, Physical
 from panewise.planner.relation_cost import figure
 from panewise.planner.structures import walk
+from panewise.planner.working import working_labels
 
 SHOWN = 8
 """Candidates that are listed; the rest are counted."""
@@ -51,21 +53,23 @@ def state_notes(candidate: Candidate, *, costs: bool = True,
     """For every node what is kept of its output, by which algorithm it runs, and what it costs."""
     found: dict[n.Node, list[tuple[str, str]]] = {}
     all_kept = decided.joined_at_once(maker_of(candidate.plan)) is not None and form_of(candidate.plan) is Form.CHANGES
+    labels = working_labels(label(candidate.plan))
     inside = {node for joined in decided.at_once for node in joined.inner}
     for path, node in walk(candidate.plan):
         lines: list[tuple[str, str]] = []
         at_once = decided.joined_at_once(node)
         if at_once is not None:
-            strict = any(label(side).output.downgrade().pattern is UpdatePattern.STR for side in at_once.inputs)
-            lines.append(("runs", f"{at_once}{', results kept by their rows' if strict else ''}"))
+            lines.append(("runs", str(at_once)))
         if node in inside:
             found.setdefault(node, [("runs", "with the join above, at once: nothing of it is kept")])
             continue
         operator, edge = candidate.structures.operator(path), candidate.structures.edge(path)
+        if isinstance(node, n.Window | n.Join | n.TableJoin) and (vector := vector_of(node, labels)).order:
+            lines.append(("expiry", str(vector)))
         if operator is not None:
             lines.append(("runs", f"{operator.algorithm.value}: {operator.reason}"))
         if edge is not None and edge.consumer is None and all_kept:  # of windows joined at once nobody names who leaves
-            edge = replace(edge, held=NUMBERS)
+            edge = replace(edge, held=vector_of(edge.node, labels).served, reason="to be named when they leave")
         if edge is not None:
             lines.append(("result" if edge.consumer is None else "kept as", str(edge)))
         cost = candidate.cost.processing.get(path, 0.0), candidate.cost.state.get(path, 0.0)

@@ -21,6 +21,7 @@ from panewise.planner.working import has_internal
 ABOVE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct,
          n.GroupAggregate)
 """Operators that ask nothing of the relations below them but which rows are there at every instant."""
+CHANGES = (n.RelationToStreamKind.ISTREAM, n.RelationToStreamKind.DSTREAM)
 STATEFUL = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate)
 
 Columns = Callable[[n.Node], Mapping[str, pa.DataType]]
@@ -31,7 +32,7 @@ def exchanged(plan: n.Node, results: Columns) -> n.Node:
     """The plan with its lower parts as inputs of their own, where it cannot be split as a whole and they can."""
     if placement(plan) is not None or has_stream_join(plan) or has_internal(plan):
         return plan
-    parts = [node for node in _relations(plan, told=form_of(plan)) if _can_be_cut(plan, node)]
+    parts = [node for node in _candidates(plan) if _can_be_cut(plan, node)]
     topmost = _outermost(parts)
     for chosen in [*([part] for part in parts), topmost]:
         above = _over(plan, chosen, results)
@@ -43,6 +44,20 @@ def exchanged(plan: n.Node, results: Columns) -> n.Node:
 def relayed(plan: n.Node) -> list[n.Relayed]:
     """The parts of a plan that run elsewhere."""
     return [node for node in plan.walk() if isinstance(node, n.Relayed)]
+
+
+def _candidates(plan: n.Node) -> Iterator[n.Node]:
+    """What a cut could be under, from the top.
+
+    Istream and Dstream at the top take what changed at each instant, copies that come and go at once left out; that
+    asks nothing but which rows are there, if equal ones are at one place. Within a plan their rows have an order of
+    arrival, which whoever counts them by rows would miss.
+    """
+    if isinstance(plan, n.RelationToStream) and plan.kind in CHANGES and not plan.restore:
+        yield plan.input
+        yield from _relations(plan.input, form_of(plan))
+    else:
+        yield from _relations(plan, form_of(plan))
 
 
 def _relations(plan: n.Node, told: Form) -> Iterator[n.Node]:

@@ -7,7 +7,7 @@ aggregate keeps no row where none ever leaves.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from panewise.aggregates.count import Count
 from panewise.aggregates.moments import VarSamp
@@ -27,15 +27,35 @@ STATES, BLOCKS = "a state per group", "blocks by group"
 QUEUE, CALENDAR, LIST = "queue", "calendar queue", "list in order of arrival"
 
 
-def held_by(consumer: n.Node, side: int, seen: Label, style: Style, *, announced: bool) -> str:
-    """What a consumer holds of one of its inputs; ``announced`` when every end is sent on the edge.
+class Served(Protocol):
+    """What an expiry vector asks of a store (`expiry_vectors`)."""
+
+    @property
+    def served(self) -> str:
+        """A structure for every component."""
+
+    @property
+    def catalogues(self) -> str:
+        """Those for all components but time."""
+
+
+def held_by(consumer: n.Node, side: int, seen: Label, style: Style, *, announced: bool,
+            vector: Served | None = None) -> str:
+    """What a consumer holds of one of its inputs; ``announced`` when every end is sent on the edge, ``vector`` where
+    none is, because rows come with their expiry vectors.
 
     >>> sides = [n.Window(n.Source(name, n.SourceSchema()), None) for name in "ab"]
     >>> [held_by(kind(*sides), 1, Label.wks(), "upa", announced=False) for kind in (n.Join, n.BagDifference)]
     ['chains by key', 'counts by value, queue']
     """
-    queue = queue_of(seen, style, announced=announced)
+    queue = queue_of(seen, style, announced=announced) if vector is None else vector.served
     match consumer:
+        case n.Join() if vector is not None:
+            return f"{CHAINS}, {vector.catalogues}"
+        case n.SemiJoin() | n.AntiJoin() if vector is not None and (side == 0 or has_other_conditions(consumer)):
+            return f"{CHAINS}, {vector.catalogues}"
+        case n.BagDifference() if vector is not None and side == 0:
+            return f"chains by value, {vector.served}"
         case n.Join() | n.TableJoin():
             return CHAINS
         case n.SemiJoin() | n.AntiJoin():
@@ -75,20 +95,21 @@ def has_other_conditions(node: n.SemiJoin | n.AntiJoin) -> bool:
     return join_condition(node.predicate, node.left.columns, theirs).residual is not None
 
 
-def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool, named: bool) -> str:
+def held_as_result(plan: n.Node, seen: Label, style: Style, *, announced: bool, named: bool,
+                   vector: Served | None = None) -> str:
     """What is held of the relation that a plan reports; ``announced`` when every end of it is sent, ``named`` when
-    whoever makes its rows is asked directly who leaves."""
-    told = plan
+    whoever makes its rows is asked directly who leaves, ``vector`` where rows come with their expiry vectors."""
+    told, queue = plan, queue_of(seen, style, announced=announced) if vector is None else vector.served
     while isinstance(told, n.Lifetime):
         told = told.input
     if isinstance(told, n.RelationToStream) and told.output_window is None:
-        return queue_of(seen, style, announced=announced)
+        return queue
     form = form_of(told)
     if form is Form.LIVES and style == "negative":
         return NUMBERS
     if form is not Form.CHANGES or (style == "upa" and named and _says_who_leaves(plan)):
         return NOTHING
-    return queue_of(seen, style, announced=announced)
+    return queue
 
 
 def _says_who_leaves(plan: n.Node) -> bool:

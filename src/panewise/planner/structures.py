@@ -19,8 +19,9 @@ from enum import Enum
 
 from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
+from panewise.planner.expiry_vectors import carries_vectors, reads_vectors, vector_of
 from panewise.planner.forms import is_retroactive
-from panewise.planner.held import CHAINS, Style, held_as_result, held_by, maker_of, passed_on
+from panewise.planner.held import CHAINS, NOTHING, Style, held_as_result, held_by, maker_of, passed_on
 from panewise.planner.labels import Label, Labels, Path, UpdatePattern, label
 from panewise.planner.relation_flow import Flows
 from panewise.planner.rewrites.distinct_through_window import newest_row_is_enough
@@ -302,11 +303,13 @@ def _as_held(choice: StateChoice, plan: n.Node, labels: Labels, style: Style,
     seen, announced = labels[choice.node], choice.negatives is Negatives.ALL
     if isinstance(choice.node, n.Table):
         return replace(choice, held=CHAINS, negatives=Negatives.NONE)
+    made = (*choice.path, *(0 for _ in passed_on(choice.node)))
+    named = not _announces(made, maker_of(choice.node), sent)
+    if named and carries_vectors(choice.node, labels) and reads_vectors(choice.consumer, plan, style):
+        return _by_vector(choice, plan, labels)
     if seen.downgrade().pattern is not seen.pattern:  # rows that leave by arrivals: who counts them says so
         choice = replace(choice, negatives=Negatives.ALL)
     if choice.consumer is None:
-        made = (*choice.path, *(0 for _ in passed_on(choice.node)))
-        named = not _announces(made, maker_of(choice.node), sent)
         return replace(choice, held=held_as_result(plan, seen, style, announced=announced, named=named))
     if not isinstance(choice.consumer, KEEPS_INPUTS) and not isinstance(choice.consumer, n.TableJoin):
         return replace(choice, held="ends to send")
@@ -314,6 +317,21 @@ def _as_held(choice: StateChoice, plan: n.Node, labels: Labels, style: Style,
     if algorithm is not None and algorithm.algorithm in BY_VALUE:
         return replace(choice, held=BY_VALUE[algorithm.algorithm])
     return replace(choice, held=held_by(choice.consumer, choice.path[-1], seen, style, announced=announced))
+
+
+def _by_vector(choice: StateChoice, plan: n.Node, labels: Labels) -> StateChoice:
+    """Rows that come with their expiry vectors: a queue for the time component, a catalogue for every other."""
+    vector, seen = vector_of(choice.node, labels), labels[choice.node]
+    by_arrivals = seen.downgrade().pattern is not seen.pattern
+    if choice.consumer is not None:
+        held = held_by(choice.consumer, choice.path[-1], seen, "upa", announced=False, vector=vector)
+        return replace(choice, held=held, negatives=Negatives.NONE)
+    held = held_as_result(plan, seen, "upa", announced=False, named=True, vector=vector)
+    if held != NOTHING:
+        return replace(choice, held=held, negatives=Negatives.NONE)
+    if by_arrivals:
+        choice = replace(choice, negatives=Negatives.NONE, reason="a row that leaves meets the other side once more")
+    return replace(choice, held=held)
 
 
 def _algorithm(path: Path, node: n.Node, labels: Labels, style: Style) -> OperatorChoice | None:

@@ -1,7 +1,8 @@
-"""Results of a join by the rows they come from: the catalogues of Patroumpas and Sellis 4.2, for any number of inputs.
+"""Results of a join by the rows they come from, for consumers that cannot read expiry vectors (rule U2).
 
-An end of a row becomes the ends of its results without probing again. Only inputs whose rows may leave before they said
-have chains of results; of the others nobody ever asks.
+The catalogues of Patroumpas and Sellis 4.2, for any number of inputs: an end of a row becomes the ends of its results
+without probing again. A result has an entry for every order component, one for each input whose rows may leave before
+they said; of the other inputs, whose rows leave at an instant that is known, nothing is kept but that instant.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from panewise.kernels.relations.stores.arena import Growing
 
 
 class ResultCatalogue:
-    """The results that are there, by the slots of their rows, one side after the other."""
+    """The results that are there, by the slots of their rows, one strict side after the other."""
 
     def __init__(self, sides: Sequence[Side], strict: Sequence[bool]) -> None:
-        self._sides, self._strict = sides, strict
-        self._reset([integers() for _ in sides], integers(), integers())
+        self._strict = [number for number, has_ends in enumerate(strict) if has_ends]
+        self._sides = [sides[number] for number in self._strict]
+        self._reset([integers() for _ in self._sides], integers(), integers())
 
     def __len__(self) -> int:
         return self._uid.count
@@ -31,7 +33,7 @@ class ResultCatalogue:
     @property
     def nbytes(self) -> int:
         """Bytes kept, about."""
-        return 8 * len(self) * (2 + len(self._sides) + sum(self._strict))
+        return 16 * len(self) * (1 + len(self._sides))
 
     def _reset(self, slots: Sequence[Ordinals], uid: Ordinals, expires: Ordinals) -> None:
         self._slots = [Growing(mine) for mine in slots]
@@ -42,24 +44,23 @@ class ResultCatalogue:
 
     def _link(self, first: int) -> None:
         for i, side in enumerate(self._sides):
-            if self._strict[i]:
-                self._heads[i].extend_to(len(side.arena), -1)
-                self._nexts[i].extend_to(len(self), -1)
-                link(self._slots[i].values[first:], first, self._heads[i].values, self._nexts[i].values)
+            self._heads[i].extend_to(len(side.arena), -1)
+            self._nexts[i].extend_to(len(self), -1)
+            link(self._slots[i].values[first:], first, self._heads[i].values, self._nexts[i].values)
 
     def add(self, slots: Sequence[Ordinals], uid: Ordinals, expires: Ordinals, upto: int) -> None:
         """Results of a step; those that live on after it are kept."""
         first = len(self)
         lasting = expires >= upto
-        for kept, mine in zip(self._slots, slots, strict=True):
-            kept.append(mine[lasting])
+        for kept, number in zip(self._slots, self._strict, strict=True):
+            kept.append(slots[number][lasting])
         self._uid.append(uid[lasting])
         self._expires.append(expires[lasting])
         self._link(first)
 
     def end(self, ended: Sequence[Ordinals]) -> Ends:
         """Rows in these slots leave before they said, side by side: the ends of their results."""
-        found = [self._of(i, slots) for i, slots in enumerate(ended) if len(slots)]
+        found = [self._of(i, ended[number]) for i, number in enumerate(self._strict) if len(ended[number])]
         if not found:
             return NO_ENDS
         entries = np.unique(np.concatenate(found))
@@ -86,7 +87,7 @@ class ResultCatalogue:
         alive = self._expires.values > gone
         slots = [mine.values[alive] for mine in self._slots]  # a result that lives has all its rows
         moved = [mine if stayed is None else np.searchsorted(stayed, mine)
-                 for mine, stayed in zip(slots, kept, strict=True)]
+                 for mine, stayed in zip(slots, (kept[number] for number in self._strict), strict=True)]
         self._reset(moved, self._uid.values[alive], self._expires.values[alive])
 
     def saved(self, gone: int) -> pa.Table:

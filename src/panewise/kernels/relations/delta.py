@@ -4,6 +4,11 @@ A *step* covers the instants from the bound before it (inclusive) to its own bou
 complete. A row is in the relation at every instant ``born <= tau < expires`` (rule U1). ``expires`` below the bound is
 exact; at or above it, it is what is known now: final on WKS and WK edges, on STR edges an end may still come earlier
 (a negative tuple). Only rows of earlier steps have such ends.
+
+An *expiry vector* (rule U2) is ``expires``, its time component, and one order component for every row of a count
+window, or of another strict input, that a row comes from: it leaves when the first of them is reached. On edges that
+carry vectors no end is sent for any row: the rows below that are gone are named once (``reached``), and whoever keeps
+rows finds what hangs on each in a catalogue of that component (`stores.catalogues`).
 """
 
 from __future__ import annotations
@@ -44,6 +49,9 @@ class Lives:
     age: npt.NDArray[np.int64]
     """One column per row that sorts from oldest to youngest: its time, then the arrival of the rows it comes from,
     newest first (erratum P4), then its rows of tables; ``NOBODY`` where a row comes from fewer (`core.ages`)."""
+    order: npt.NDArray[np.int64] | None = None
+    """The order components of expiry vectors, one column per row: the numbers of rows that end it, 0 where it has fewer
+    of them; None on edges that carry none."""
 
     def __len__(self) -> int:
         return len(self.uid)
@@ -64,13 +72,15 @@ class Lives:
     def take(self, places: Ordinals) -> Lives:
         """These rows in this order."""
         return Lives(gather(self.table, places), self.uid.take(places), self.born.take(places),
-                     self.expires.take(places), self.age.take(places, axis=1))
+                     self.expires.take(places), self.age.take(places, axis=1),
+                     None if self.order is None else self.order.take(places, axis=1))
 
     def slice(self, first: int, count: int) -> Lives:
         """Some rows that stand together, without a copy."""
         end = first + count
         return Lives(self.table.slice(first, count), self.uid[first:end], self.born[first:end],
-                     self.expires[first:end], self.age[:, first:end])
+                     self.expires[first:end], self.age[:, first:end],
+                     None if self.order is None else self.order[:, first:end])
 
     def filter(self, keep: Mask) -> Lives:
         """Only these rows."""
@@ -85,7 +95,10 @@ class Lives:
         table = pa.concat_tables([part.table for part in parts]).combine_chunks()
         uid, born, expires = (np.concatenate([getattr(part, name) for part in parts])
                               for name in ("uid", "born", "expires"))
-        return Lives(table, uid, born, expires, stacked([part.age for part in parts]))
+        order = [part.order for part in parts if part.order is not None]
+        assert len(order) in {0, len(parts)}, "rows without a vector beside rows with one"
+        return Lives(table, uid, born, expires, stacked([part.age for part in parts]),
+                     stacked(order, 0) if order else None)
 
     def ordered(self, first: Ordinals) -> Lives:
         """In the order of some instants, ties by age."""
@@ -122,6 +135,9 @@ class Ends:
     @staticmethod
     def concat(parts: Sequence[Ends]) -> Ends:
         """All of them."""
+        parts = [part for part in parts if len(part)]
+        if len(parts) <= 1:
+            return parts[0] if parts else NO_ENDS
         return Ends(np.concatenate([p.uid for p in parts]), np.concatenate([p.at for p in parts]))
 
 
@@ -142,6 +158,13 @@ class Delta:
     gone: Lives | None = None
     """All rows of earlier steps that leave in this one, with their ends; only where somebody asks for it, who then
     need not keep them to tell them."""
+    reached: Ends = NO_ENDS
+    """Order components that were reached: rows below, of earlier steps, that are gone, and what comes from them."""
+
+    @property
+    def shortens(self) -> bool:
+        """Whether any row of an earlier step may leave sooner than it said."""
+        return bool(len(self.ends) or len(self.reached))
 
 
 class Uids:
@@ -167,11 +190,11 @@ def gather(table: pa.Table, places: Ordinals) -> pa.Table:
     return pa.Table.from_batches([batches[0].take(pa.array(places))])  # one call for all columns
 
 
-def stacked(ages: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Ages of rows that come from different numbers of rows, side by side."""
+def stacked(ages: Sequence[npt.NDArray[np.int64]], nobody: int = NOBODY) -> npt.NDArray[np.int64]:
+    """Ages, or vectors, of rows that come from different numbers of rows, side by side."""
     depth = max(len(age) for age in ages)
     padded = [age if len(age) == depth else
-              np.concatenate([age, np.full((depth - len(age), age.shape[1]), NOBODY, np.int64)]) for age in ages]
+              np.concatenate([age, np.full((depth - len(age), age.shape[1]), nobody, np.int64)]) for age in ages]
     return np.concatenate(padded, axis=1)
 
 

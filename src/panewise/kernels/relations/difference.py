@@ -45,8 +45,8 @@ class Difference(RelationOperator):
         """Values with any event; their left rows, the right's counts at every instant."""
         left, right = inputs
         arena = self._left.arena
-        said = arena.expires.copy() if len(left.ends) else None
-        ended = self._left.end(left.ends)
+        said = arena.expires.copy() if left.shortens else None
+        ended = self._left.end(left.ends, left.reached)
         due = self._left_ends.due(upto)
         due = due[arena.expires[due] > self._reached - 1] if len(due) else due
         first = self._left.add(left.lives, self._valued(left.lives.table), max(len(self._codes), 1))
@@ -127,10 +127,10 @@ class Difference(RelationOperator):
 
     def _forget(self) -> None:
         side = self._left
-        stay = side.arena.compact(side.arena.expires >= self._reached) if side.arena.crowded else None
+        alive = side.arena.expires >= self._reached
+        stay = side.forget(alive, max(len(self._codes), 1)) if side.arena.crowded else None
         if stay is not None:
             self._shown = Growing(self._shown.values[stay])
-            side.relink(side.codes.values[stay], max(len(self._codes), 1))
             self._left_ends.rebuild(side.arena.expires, self._reached)
         if self._codes.crowded(len(side.arena) + self._right.count):
             used = np.unique(np.r_[side.codes.values, np.flatnonzero(self._counts.values > 0)])
@@ -144,7 +144,7 @@ class Difference(RelationOperator):
     def snapshot(self) -> Saved:
         """Left rows with what shows them, right rows by value."""
         alive = np.flatnonzero(self._left.arena.expires >= self._reached)
-        tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
+        tables = {f"left_{name}": table for name, table in self._left.saved(alive).items()}
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
         tables |= self._right.saved()
         tables["values"] = self._codes.values(np.arange(len(self._codes)))
@@ -155,7 +155,7 @@ class Difference(RelationOperator):
         """Become what ``snapshot`` saved."""
         self._reached = header["reached"]
         numbers = self._codes.load(tables["values"], tables["values"].num_rows)
-        self._left.arena.load({name: tables[f"left_{name}"] for name in ("rows", "lives")})
+        self._left.load(tables, "left_")
         shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
         self._shown = Growing(shown)
         self._left.relink(numbers[codes], max(len(self._codes), 1))
@@ -167,4 +167,4 @@ class Difference(RelationOperator):
     def counters(self) -> dict[str, int]:
         """Left rows, and right copies."""
         return {"rows": len(self._left.arena) + self._right.count,
-                "bytes": self._left.arena.nbytes + 32 * len(self._left.arena) + self._right.nbytes}
+                "bytes": self._left.nbytes + 8 * len(self._left.arena) + self._right.nbytes}

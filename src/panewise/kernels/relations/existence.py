@@ -8,6 +8,7 @@ key of its own, and the pairs it is part of are what keeps it on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,8 @@ class Existence(RelationOperator):
         """Keys that turn, then left rows of those keys, new ones, and those that left too early."""
         left, right = inputs
         turns = self._turn(right, upto)
-        before = self._left.arena.expires.copy() if len(left.ends) else None
-        ended = self._left.end(left.ends)
+        before = self._left.arena.expires.copy() if left.shortens else None
+        ended = self._left.end(left.ends, left.reached)
         turned = turns.codes()
         first = self._left.add(left.lives, self._codes(self._match.left, left.lives.table), len(self._keys))
         self._shown.extend_to(len(self._left.arena), -1)
@@ -131,10 +132,9 @@ class Existence(RelationOperator):
 
     def _forget(self) -> None:
         side = self._left
-        stay = side.arena.compact(self._wanted_again()) if side.arena.crowded else None
+        stay = side.forget(self._wanted_again(), len(self._keys)) if side.arena.crowded else None
         if stay is not None:
             self._shown = Growing(self._shown.values[stay])
-            side.relink(side.codes.values[stay], len(self._keys))
             if self._leaving is not None:
                 self._leaving.rebuild(side.arena.expires, self._reached)
         if len(self._keys) > 4 * (len(side.arena) + self._right.count) + 4096:
@@ -158,7 +158,8 @@ class Existence(RelationOperator):
     def snapshot(self) -> Saved:
         """Left rows with what shows them, right rows by key."""
         alive = np.flatnonzero(self._wanted_again())
-        tables = {f"left_{name}": table for name, table in self._left.arena.saved(alive).items()}
+        self._counts.extend_to(len(self._keys), 0)  # without a condition there is a key before there is a row
+        tables = {f"left_{name}": table for name, table in self._left.saved(alive).items()}
         tables["shown"] = pa.table({"uid": self._shown.values[alive], "code": self._left.codes.values[alive]})
         tables |= self._right.saved()
         tables["keys"], tables["counts"] = self._keys.table(), pa.table({"count": self._counts.values})
@@ -168,7 +169,7 @@ class Existence(RelationOperator):
         """Become what ``snapshot`` saved."""
         self._reached = header["reached"]
         numbers = self._keys.load(tables["keys"])
-        self._left.arena.load({name: tables[f"left_{name}"] for name in ("rows", "lives")})
+        self._left.load(tables, "left_")
         shown, codes = (np.array(tables["shown"].column(n).to_numpy(), np.int64) for n in ("uid", "code"))
         self._shown = Growing(shown)
         self._left.relink(np.r_[numbers, -1][codes], len(self._keys))  # -1 is the last
@@ -180,7 +181,7 @@ class Existence(RelationOperator):
     def counters(self) -> dict[str, int]:
         """Left rows, and right rows by key."""
         return {"rows": len(self._left.arena) + self._right.count,
-                "bytes": self._left.arena.nbytes + 32 * len(self._left.arena) + self._right.nbytes}
+                "bytes": self._left.nbytes + 8 * len(self._left.arena) + self._right.nbytes}
 
 
 class ExistenceOfPairs(RelationOperator):
@@ -190,6 +191,7 @@ class ExistenceOfPairs(RelationOperator):
         self.schema = left
         numbered = left.append(pa.field(LEFT, pa.int64()))
         self._pairs = WindowJoin(numbered, right, match, uids, strict=(True, True), narrow=True)
+        self._pairs.carry_vectors()
         own = Match([Scalar.column(LEFT)], [Scalar.column(LEFT)], ROW_KEY)
         self._rows = Existence(numbered, own, uids, CodesByNumber(Calendar()), wanted=wanted)
 
@@ -198,7 +200,7 @@ class ExistenceOfPairs(RelationOperator):
         left, right = inputs
         lives = left.lives
         numbered = lives.with_table(lives.table.append_column(LEFT, pa.array(lives.uid)))
-        left = Delta(numbered, left.ends, left.ticks)
+        left = replace(left, lives=numbered)
         pairs = self._pairs.step([left, right], upto)
         found = self._rows.step([left, pairs], upto)
         return Delta(found.lives.with_table(found.lives.table.drop_columns([LEFT])), found.ends, found.ticks)

@@ -12,7 +12,8 @@ the last of the windows that have something new of it. How that is done (``Manne
   forgotten when they are the most (J2).
 
 Over strict inputs an end of a row is noted with the row, which stays until the step is over: what it met before its end
-is still found. Results are remembered by their rows, so that an end becomes their ends.
+is still found. Results have expiry vectors; for a consumer that cannot read them they are remembered by their rows, so
+that an end becomes their ends.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
 from panewise.kernels.relations.ages_numba import sort_newest_first
 from panewise.kernels.relations.catalogue import ResultCatalogue
-from panewise.kernels.relations.delta import NO_ENDS, Delta, Lives, Uids, integers, ticks_of
+from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.groups import Groups, Refreshes
 from panewise.kernels.relations.key_codes import JoinKeys
 from panewise.kernels.relations.operator import RelationOperator, Saved
@@ -85,10 +86,16 @@ class ManyJoin(RelationOperator):
         self._keys = JoinKeys(pa.schema([pa.field("k0", key)]))
         self._sides = [Side(window.schema, in_order=window.in_order) for window in windows]
         strict = [window.strict for window in windows]
+        self._strict, self._vectors = strict, False
         self._catalogue = ResultCatalogue(self._sides, strict) if any(strict) else None
         self.reached = NO_BOUND
         self._probes = 0
         self._room = Growing()
+
+    def carry_vectors(self) -> bool:
+        """Over strict inputs results say which of their rows end them."""
+        self._vectors, self._catalogue = self._catalogue is not None, None
+        return self._vectors
 
     @property
     def _gone(self) -> int:
@@ -99,7 +106,7 @@ class ManyJoin(RelationOperator):
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Ends first, then everything that new rows complete."""
-        ended = [side.end(delta.ends) if len(delta.ends) else integers()
+        ended = [side.end(delta.ends, delta.reached) if delta.shortens else integers()
                  for side, delta in zip(self._sides, inputs, strict=True)]
         ends = self._catalogue.end(ended) if self._catalogue is not None else NO_ENDS
         codes = [self._keys.codes(scalars, delta.lives.table)
@@ -112,7 +119,9 @@ class ManyJoin(RelationOperator):
         self.reached = upto
         lives = self._lives([part for part in found if len(part)], upto)
         self._forget()
-        return Delta(lives, ends, ticks_of(*(delta.ticks for delta in inputs)))
+        reached = Ends.concat([part for delta in inputs for part in (delta.ends, delta.reached)]) \
+            if self._vectors else NO_ENDS
+        return Delta(lives, ends, ticks_of(*(delta.ticks for delta in inputs)), reached=reached)
 
     # -- new rows of one window, with all rows of those before it, and with the old ones of those behind it
 
@@ -157,7 +166,9 @@ class ManyJoin(RelationOperator):
         uid = self._uids.draw(len(born))
         if self._catalogue is not None:
             self._catalogue.add(slots, uid, expires, upto)
-        return Lives(pa.table(columns, schema=self.schema), uid, born, expires, self._age(slots))
+        order = np.concatenate([side.vectors(mine, strict=strict) for side, mine, strict in
+                                zip(self._sides, slots, self._strict, strict=True)]) if self._vectors else None
+        return Lives(pa.table(columns, schema=self.schema), uid, born, expires, self._age(slots), order)
 
     def _age(self, slots: Sequence[Ordinals]) -> npt.NDArray[np.int64]:
         """Born with the youngest, arrivals of all, newest first (rule U6)."""
@@ -178,10 +189,7 @@ class ManyJoin(RelationOperator):
         for side in self._sides:
             always = self._manner.eager_expiry
             look = always or side.arena.crowded
-            stay = side.arena.compact(side.arena.expires > gone, always=always) if look else None
-            if stay is not None:
-                side.relink(side.codes.values[stay], len(self._keys))
-            kept.append(stay)
+            kept.append(side.forget(side.arena.expires > gone, len(self._keys), always=always) if look else None)
         if self._catalogue is not None:
             self._catalogue.renumber(kept, gone)
         if len(self._keys) > 4 * sum(len(side.arena) for side in self._sides) + 4096:
@@ -201,7 +209,7 @@ class ManyJoin(RelationOperator):
         tables: dict[str, pa.Table] = {}
         for number, side in enumerate(self._sides):
             alive = np.flatnonzero(side.arena.expires > self._gone)
-            tables |= {f"{number}_{part}": table for part, table in side.arena.saved(alive).items()}
+            tables |= {f"{number}_{part}": table for part, table in side.saved(alive).items()}
         if self._catalogue is not None:
             tables["results"] = self._catalogue.saved(self._gone)
         return {"reached": self.reached, "probes": self._probes}, tables
@@ -210,17 +218,15 @@ class ManyJoin(RelationOperator):
         """Become what ``snapshot`` saved."""
         self.reached, self._probes = header["reached"], header["probes"]
         for number, side in enumerate(self._sides):
-            side.arena.load({part: tables[f"{number}_{part}"] for part in ("rows", "lives")})
-            side.in_order &= bool((np.diff(side.arena.expires) >= 0).all())
+            side.load(tables, f"{number}_")
         self._renumber()
         if self._catalogue is not None:
             self._catalogue.load(tables["results"])
 
     def counters(self) -> dict[str, int]:
         """Rows of all windows, those that are gone but not forgotten among them, and look-ups of a key in a window."""
-        arenas = [side.arena for side in self._sides]
-        found = {"rows": sum(map(len, arenas)), "bytes": sum(arena.nbytes + 24 * len(arena) for arena in arenas),
-                 "probes": self._probes}
+        found = {"rows": sum(len(side.arena) for side in self._sides),
+                 "bytes": sum(side.nbytes for side in self._sides), "probes": self._probes}
         if self._catalogue is not None:
             found |= {"results": len(self._catalogue), "bytes": found["bytes"] + self._catalogue.nbytes}
         return found

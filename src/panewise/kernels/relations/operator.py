@@ -28,6 +28,11 @@ class RelationOperator(ABC):
         """From now on say of every row when it leaves (``Delta.gone``); False where the rows are not at hand."""
         return False
 
+    def carry_vectors(self) -> bool:
+        """From now on give rows expiry vectors (``Lives.order``) instead of sending ends; False where there is nothing
+        to send, or where rows end for other reasons than that a row below is gone."""
+        return False
+
     def snapshot(self) -> Saved:
         """The state; most stateless operators have none."""
         return {}, {}

@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
-from panewise.kernels.relations.delta import Delta, Ends, Lives, integers
+from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Mask, integers
 from panewise.kernels.relations.join_numba import link, list_pairs
 from panewise.kernels.relations.key_codes import JoinKeys
 from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Arena, Growing
+from panewise.kernels.relations.stores.catalogues import ExpiryCatalogues, Vectors
 from panewise.progress.watermarks import NO_BOUND
 
 
@@ -58,23 +59,35 @@ class Side:
         self.arena = Arena(schema)
         self.in_order = in_order  # rows leave in the order they came (WKS)
         self.codes, self.nexts, self.heads = Growing(), Growing(), Growing()
+        self._catalogues = ExpiryCatalogues()
         self._partners = 1.0
 
-    def end(self, ends: Ends) -> Ordinals:
-        """Rows leave before they said: their slots."""
+    def end(self, ends: Ends, reached: Ends = NO_ENDS) -> Ordinals:
+        """Rows leave before they said, by an end or by an order component that is reached: their slots, each once."""
         slots = self.arena.find(ends.uid)
         here = slots >= 0
         slots, at = slots[here], ends.at[here]
+        if len(reached):
+            more, instants = self._catalogues.reached(reached)
+            slots, at = np.concatenate([slots, more]), np.concatenate([at, instants])
         sooner = at < self.arena.expires[slots]
-        self.arena.expires[slots[sooner]] = at[sooner]
-        if sooner.any():
-            self.in_order = False
-        return slots[sooner]
+        if not sooner.any():
+            return slots[:0]
+        self.in_order = False
+        slots, at = slots[sooner], at[sooner]
+        np.minimum.at(self.arena.expires, slots, at)  # the first of several components counts
+        return np.unique(slots) if len(reached) else slots
+
+    def vectors(self, slots: Ordinals, *, strict: bool) -> Vectors:
+        """The order components of some rows: those they came with, or, where ends are sent for them, the rows alone."""
+        given = self._catalogues.of(slots)
+        return given if len(given) or not strict else self.arena.uid[slots][None, :]
 
     def add(self, lives: Lives, codes: Ordinals, keys: int) -> int:
         """Keep new rows; the first of their slots."""
         first = len(self.arena)
         self.arena.append(lives)
+        self._catalogues.add(lives.order, len(lives))
         self.codes.append(codes)
         self._link(codes, first, keys)
         return first
@@ -83,6 +96,29 @@ class Side:
         self.heads.extend_to(keys, -1)
         self.nexts.extend_to(first + len(codes), -1)
         link(codes, first, self.heads.values, self.nexts.values)
+
+    def forget(self, alive: Mask, keys: int, *, always: bool = False) -> Ordinals | None:
+        """Forget rows that are gone, if that is worth it: the slots that stay, or None."""
+        stay = self.arena.compact(alive, always=always)
+        if stay is not None:
+            self._catalogues.keep(stay)
+            self.relink(self.codes.values[stay], keys)
+        return stay
+
+    def saved(self, slots: Ordinals) -> dict[str, pa.Table]:
+        """Some rows."""
+        return self.arena.saved(slots) | self._catalogues.saved(slots)
+
+    def load(self, tables: Mapping[str, pa.Table], prefix: str) -> None:
+        """Become what ``saved`` gave, under names with a prefix; keys are still to be linked."""
+        self.arena.load({part: tables[f"{prefix}{part}"] for part in ("rows", "lives")})
+        self._catalogues.load(tables.get(f"{prefix}order"), len(self.arena))
+        self.in_order &= bool((np.diff(self.arena.expires) >= 0).all())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept."""
+        return self.arena.nbytes + 24 * len(self.arena) + self._catalogues.nbytes
 
     def relink(self, codes: Ordinals, keys: int) -> None:
         """Chains from nothing, after rows were forgotten or keys numbered anew."""
@@ -163,10 +199,8 @@ class Pairing:
         kept: list[Ordinals | None] = []
         for side in (self.left, self.right):
             # a row that ends with the step is still to be told to leave, and so are its pairs
-            stay = side.arena.compact(side.arena.expires >= self.reached) if side.arena.crowded else None
-            if stay is not None:
-                side.relink(side.codes.values[stay], len(self._keys))
-            kept.append(stay)
+            look = side.arena.crowded
+            kept.append(side.forget(side.arena.expires >= self.reached, len(self._keys)) if look else None)
         rows = len(self.left.arena) + len(self.right.arena)
         if len(self._keys) > 4 * rows + 4096:
             self._renumber()
@@ -186,20 +220,18 @@ class Pairing:
         found: dict[str, pa.Table] = {}
         for name, side in (("left", self.left), ("right", self.right)):
             alive = np.flatnonzero(side.arena.expires >= self.reached)
-            found |= {f"{name}_{part}": table for part, table in side.arena.saved(alive).items()}
+            found |= {f"{name}_{part}": table for part, table in side.saved(alive).items()}
         return found
 
     def load(self, tables: Mapping[str, pa.Table], reached: int) -> None:
         """Become what ``saved`` gave."""
         self.reached = reached
         for name, side in (("left", self.left), ("right", self.right)):
-            side.arena.load({part: tables[f"{name}_{part}"] for part in ("rows", "lives")})
-            expires = side.arena.expires
-            side.in_order &= bool((expires[1:] >= expires[:-1]).all())
+            side.load(tables, f"{name}_")
         self._renumber()
 
     @property
     def counters(self) -> dict[str, int]:
         """Rows of both sides, those that are gone but not forgotten among them."""
-        sides = (self.left.arena, self.right.arena)
-        return {"rows": sum(map(len, sides)), "bytes": sum(s.nbytes + 24 * len(s) for s in sides)}
+        sides = (self.left, self.right)
+        return {"rows": sum(len(s.arena) for s in sides), "bytes": sum(s.nbytes for s in sides)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.relations.conditions import arrow_condition
-from panewise.kernels.relations.delta import Delta, Ends, Lives, Mask, ticks_of
+from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Mask, ticks_of
 from panewise.kernels.relations.operator import RelationOperator
 
 
@@ -26,7 +27,7 @@ class FilterRows(RelationOperator):
         """Null counts as false."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._passed(delta.gone)
-        return Delta(self._passed(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
+        return replace(delta, lives=self._passed(delta.lives), gone=gone)
 
     def _passed(self, lives: Lives) -> Lives:
         if not len(lives):
@@ -46,7 +47,7 @@ class ProjectRows(RelationOperator):
         """Every expression on every row."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._shown(delta.gone)
-        return Delta(self._shown(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
+        return replace(delta, lives=self._shown(delta.lives), gone=gone)
 
     def _shown(self, lives: Lives) -> Lives:
         return lives.with_table(self._computed(lives.table) if len(lives) else self.schema.empty_table())
@@ -68,7 +69,7 @@ class RenameRows(RelationOperator):
         """Only the names change."""
         (delta,) = inputs
         gone = None if delta.gone is None else self._renamed(delta.gone)
-        return Delta(self._renamed(delta.lives), delta.ends, delta.ticks, delta.settled, gone)
+        return replace(delta, lives=self._renamed(delta.lives), gone=gone)
 
     def _renamed(self, lives: Lives) -> Lives:
         return lives.with_table(lives.table.rename_columns(self.schema.names))
@@ -84,12 +85,27 @@ class UnionRows(RelationOperator):
             self.schema = pa.unify_schemas(renamed, promote_options="permissive")
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
+        self._strict: list[bool] | None = None
+
+    def number_strict(self, strict: Iterable[bool]) -> None:
+        """Some parts carry expiry vectors, so all do: of the others, rows that may leave early are components alone."""
+        self._strict = list(strict)
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Inputs are stepped one after the other, so the numbers of their rows ascend."""
         lives = [d.lives.with_table(self._named(d.lives.table)) for d in inputs]
-        return Delta(Lives.concat(lives), Ends.concat([d.ends for d in inputs]), ticks_of(*(d.ticks for d in inputs)),
-                     np.concatenate([d.settled for d in inputs]))
+        ends, reached = Ends.concat([d.ends for d in inputs]), NO_ENDS
+        if self._strict is not None:
+            lives = [self._vector(part, strict) for part, strict in zip(lives, self._strict, strict=True)]
+            ends, reached = NO_ENDS, Ends.concat([ends, *(d.reached for d in inputs)])
+        return Delta(Lives.concat(lives), ends, ticks_of(*(d.ticks for d in inputs)),
+                     np.concatenate([d.settled for d in inputs]), reached=reached)
+
+    @staticmethod
+    def _vector(lives: Lives, strict: bool) -> Lives:
+        if lives.order is not None:
+            return lives
+        return replace(lives, order=lives.uid[None, :] if strict else np.empty((0, len(lives)), np.int64))
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)

@@ -26,13 +26,11 @@ from panewise.kernels.relations.lifetime import StopAfter
 from panewise.kernels.relations.many_join import JoinedWindow, ManyJoin
 from panewise.kernels.relations.newest_row import DistinctByNewest
 from panewise.kernels.relations.operator import RelationOperator
-from panewise.kernels.relations.refresh import RefreshClock
 from panewise.kernels.relations.relayed_rows import RelayedChanges, RelayedLives
 from panewise.kernels.relations.searched_distinct import DistinctBySearch
 from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.kernels.relations.table_rows import TableRows
 from panewise.kernels.relations.time_window import TimeWindow
-from panewise.kernels.relations.to_stream import ChangesAsStream, RestoredSnapshots, SnapshotStream
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan import nodes as n
 from panewise.planner.closing import closers
@@ -50,8 +48,7 @@ from panewise.planner.forms import (
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.read_columns import columns_read
-from panewise.planner.refreshing import common_slide, restored, windows_move_in_steps
-from panewise.queries.relations import kept
+from panewise.queries.relations import as_streams, kept
 from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.counted import CountedAggregate
 from panewise.queries.relations.ports import Ports
@@ -112,7 +109,7 @@ class Compiler:
             case n.RelationToStream(kind=n.RelationToStreamKind.WSTREAM):
                 return self._output_window(node)
             case n.RelationToStream():
-                return self._to_stream(node)
+                return as_streams.to_stream(self, node)
             case n.Lifetime():
                 return self.lifetime(node, self.relation(node.input))
             case n.Filter():
@@ -175,6 +172,7 @@ class Compiler:
 
     def join(self, node: n.Join, left: Stage, right: Stage) -> Stage:
         """Pairs of two relations."""
+        self.with_vectors(left, right)
         operator = WindowJoin(left.schema, right.schema, match_of(node.predicate, left.schema, right.schema), self.uids,
                               left_in_order=self.in_order(left), right_in_order=self.in_order(right),
                               strict=(self.has_ends(left), self.has_ends(right)))
@@ -182,7 +180,7 @@ class Compiler:
 
     def _at_once(self, found: JoinedAtOnce) -> Stage:
         """A join of many windows as one operator; columns that were left out between joins are left out at its end."""
-        stages = [self.relation(side) for side in found.inputs]
+        stages = self.with_vectors(*(self.relation(side) for side in found.inputs))
         windows = [JoinedWindow(stage.schema, column, self.in_order(stage), self.has_ends(stage))
                    for stage, column in zip(stages, found.columns, strict=True)]
         joined = self.stage(found.node, ManyJoin(windows, found.key, self.uids, found.manner), *stages)
@@ -195,6 +193,7 @@ class Compiler:
     def _distinct(self, node: n.Distinct, below: Stage) -> Stage:
         replaced = node.policy == "recent" and self.seen(node).pattern is UpdatePattern.STR
         if self.has_ends(below) or (replaced and self.style is not Style.UPA):
+            self.with_vectors(below)
             counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
             return self.stage(node, counted, below)
         searched = self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON
@@ -205,6 +204,7 @@ class Compiler:
 
     def existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
         """Rows with a match, or without."""
+        self.with_vectors(left, right)
         match, wanted = match_of(node.predicate, left.schema, right.schema), isinstance(node, n.SemiJoin)
         if match.residual is not None:
             pairs = ExistenceOfPairs(left.schema, right.schema, match, self.uids, wanted=wanted)
@@ -213,6 +213,7 @@ class Compiler:
         return self.stage(node, by_key, left, right)
 
     def _difference(self, node: n.BagDifference, left: Stage, right: Stage) -> Stage:
+        self.with_vectors(left, right)
         operator = Difference(left.schema, right.schema, self.uids, codes_for(right.label, self.style))
         return self.stage(node, operator, left, right)
 
@@ -224,6 +225,7 @@ class Compiler:
             return self.relation(node.input)
 
     def _aggregate(self, node: n.GroupAggregate, below: Stage) -> Stage:
+        self.with_vectors(below)
         queue = None if below.label.pattern is UpdatePattern.MON else queue_for(below.label, self.style)
         operator = GroupAggregate(grouped_by(node, below.schema), self.uids, queue, every=self.watch.every)
         return self.stage(node, operator, below)
@@ -249,7 +251,7 @@ class Compiler:
         with self.watching(Watch(ticking=self.watch.ticking and retroactive)):
             table = self._table(node.table, [] if retroactive else compared_columns(node))
         match = match_of(node.predicate, rows.schema, table.schema)
-        if not retroactive:
+        if not retroactive:  # rows keep what they met: who looks at them again needs their ends
             return self.stage(node, AsOfJoin(rows.schema, table.schema, match, self.uids), rows, table)
         join = WindowJoin(rows.schema, table.schema, match, self.uids, left_in_order=self.in_order(rows),
                           strict=(self.has_ends(rows), True))
@@ -290,34 +292,6 @@ class Compiler:
         clause = replace(node.output_window, attribute="", partition=())  # by the instant at which a row is produced
         return self.stage(node, self._windowed(clause, made), made)
 
-    def _to_stream(self, node: n.RelationToStream) -> Stage:
-        """Istream, Dstream, Rstream, put out as they happen or at the refreshes."""
-        kinds, ticking, every = n.RelationToStreamKind, self.watch.ticking, self.watch.ordered
-        if (continuous := restored(node)) is not None:
-            spec = common_slide(node.input)
-            shown = RefreshClock()
-            with self.watching(Watch(every=every, ordered=every, clock=shown)):
-                below = self.relation(continuous)
-            queues = queue_for(below.label, self.style), queue_for(below.label, self.style)
-            operator: RelationOperator
-            if node.kind is kinds.RSTREAM:
-                operator = RestoredSnapshots(below.schema, self.uids, queues, spec, shown, ticking=ticking)
-            else:
-                operator = ChangesAsStream(below.schema, self.uids, queues[0], sign=1, refreshes=spec, ticking=ticking)
-            return self.stage(node, operator, below)
-        if node.kind is kinds.RSTREAM:
-            clock = RefreshClock() if windows_move_in_steps(node.input) else None
-            with self.watching(Watch(clock=clock, ticking=clock is None, every=every, ordered=every)):
-                below = self.relation(node.input)
-            queue = queue_for(below.label, self.style)
-            return self.stage(node, SnapshotStream(below.schema, self.uids, queue, clock, ticking=ticking), below)
-        with self.watching(Watch(every=every, ordered=every)):
-            below = self.relation(node.input)
-        sign = 1 if node.kind is kinds.ISTREAM else -1
-        operator = ChangesAsStream(below.schema, self.uids, queue_for(below.label, self.style), sign=sign,
-                                   ticking=ticking)
-        return self.stage(node, operator, below)
-
     # -- streams
 
     def stream(self, node: n.Node, guard: Guard) -> Stage:
@@ -345,7 +319,7 @@ class Compiler:
                 with self.watching(replace(self.watch, by_time=True)):
                     return self._table_join(node, self.stream(node.input, guard))
             case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
-                return self._to_stream(node)
+                return as_streams.to_stream(self, node)
         return kept.produced(self, node)
 
     @staticmethod
@@ -391,6 +365,13 @@ class Compiler:
         if self.style is Style.NEGATIVE and found.pattern is not UpdatePattern.MON:
             return replace(found, pattern=UpdatePattern.STR, lifetime=None)
         return found
+
+    def with_vectors(self, *stages: Stage) -> tuple[Stage, ...]:
+        """Inputs of an operator that reads expiry vectors; others get ends, as all do where negatives are sent."""
+        if self.style is Style.UPA:
+            for stage in stages:
+                stage.carry_vectors()
+        return stages
 
     @staticmethod
     def in_order(stage: Stage) -> bool:

@@ -60,6 +60,9 @@ class Compiles(Protocol):
     def lifetime(self, node: n.Lifetime, below: Stage) -> Stage:
         """What happens before the end."""
 
+    def with_vectors(self, *stages: Stage) -> tuple[Stage, ...]:
+        """Inputs of an operator that reads expiry vectors."""
+
     def has_ends(self, stage: Stage) -> bool:
         """Rows may leave before they said."""
 

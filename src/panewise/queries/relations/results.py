@@ -189,6 +189,8 @@ def result_form(form: Form, root: Stage, kind: OrdinalKind, style: Style, *, cur
     if form is Form.CHANGES and style is Style.UPA and not current and root.name_gone():
         return NamedChangesForm(schema, kind)
     if form is Form.CHANGES:
+        if style is Style.UPA:
+            root.carry_vectors()
         return ChangesForm(schema, kind, label, style, kept=current)
     if form is Form.LIVES and style is Style.NEGATIVE:
         return EndedLivesForm(schema, kind)

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
-from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows
+from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
 from panewise.plan import nodes as n
-from panewise.planner.labels import Label
+from panewise.planner.labels import Label, UpdatePattern
 
 
 @dataclass
@@ -54,6 +54,17 @@ class Stage:
         if isinstance(self.operator, FilterRows | ProjectRows | RenameRows):  # what they drop or change, they do twice
             return self.inputs[0].name_gone()
         return self.operator.name_gone()
+
+    def carry_vectors(self) -> bool:
+        """Ask for expiry vectors in the place of ends; whether they will come."""
+        if isinstance(self.operator, FilterRows | ProjectRows | RenameRows):
+            return self.inputs[0].carry_vectors()
+        if isinstance(self.operator, UnionRows):
+            carried = [part.carry_vectors() for part in self.inputs]
+            if any(carried):
+                self.operator.number_strict(part.label.pattern is UpdatePattern.STR for part in self.inputs)
+            return any(carried)
+        return self.operator.carry_vectors()
 
     def counters(self) -> dict[str, Any]:
         """What it is, what it keeps and what it has told; ends over lives is the premature fraction (Golab 3.6.4)."""

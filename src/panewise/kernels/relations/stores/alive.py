@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import Delta, Lives
+from panewise.kernels.relations.delta import Delta, Lives, integers
 from panewise.kernels.relations.operator import Saved
 from panewise.kernels.relations.stores.arena import Arena, Growing, Payload
+from panewise.kernels.relations.stores.catalogues import ExpiryCatalogues
+from panewise.kernels.relations.stores.catalogues_numba import take_out
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.progress.watermarks import NO_BOUND
 
@@ -29,7 +31,7 @@ class Left:
 
 
 class AliveRows:
-    """Rows by slot with a queue for their ends.
+    """Rows by slot with a queue for their ends, and of rows with expiry vectors a catalogue for every order component.
 
     A step is ``leave`` (rows of earlier steps that go), ``enter`` (rows of this step that stay after it), and, when
     nobody holds slots any more, ``forget``.
@@ -38,6 +40,7 @@ class AliveRows:
     def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
         self.arena = Arena(schema)
         self.queue = queue
+        self._catalogues = ExpiryCatalogues()
         self._there = Growing()
         self.reached = NO_BOUND
         self.count = 0
@@ -49,25 +52,33 @@ class AliveRows:
 
     def leave(self, delta: Delta, upto: int) -> Left:
         """Rows of earlier steps that are gone below the bound."""
-        if len(delta.ends):
-            slots = self.arena.find(delta.ends.uid)
-            here = (slots >= 0) & (self.there[slots] == 1) if len(self.arena) else slots >= 0
-            slots, at = slots[here], delta.ends.at[here]
-            self.there[slots] = 0
-            due = self.queue.due(upto)
-            due = due[self.there[due] == 1]
-            slots, at = np.concatenate([slots, due]), np.concatenate([at, self.arena.expires[due]])
-        else:
-            slots = self.queue.due(upto)
-            slots = slots[self.there[slots] == 1] if len(slots) else slots
-            at = self.arena.expires[slots]
-        self.there[slots] = 0
+        early, at = self._early(delta)
+        due = self.queue.due(upto)
+        due = due[self.there[due] == 1] if len(due) else due
+        self.there[due] = 0
+        slots, at = np.concatenate([early, due]), np.concatenate([at, self.arena.expires[due]])
         self.count -= len(slots)
         return Left(slots, at)
+
+    def _early(self, delta: Delta) -> tuple[Ordinals, Ordinals]:
+        """Rows that leave before they said: by an end that was sent, or by an order component that is reached."""
+        if not delta.shortens or not len(self.arena):
+            return integers(), integers()
+        slots = self.arena.find(delta.ends.uid)
+        here = (slots >= 0) & (self.there[slots] == 1)
+        slots, at = slots[here], delta.ends.at[here]
+        self.there[slots] = 0
+        if not len(delta.reached):
+            return slots, at
+        found, instants = self._catalogues.reached(delta.reached)
+        out = integers(len(found))
+        out = out[: take_out(found, instants, self.there, self.arena.expires, out)]
+        return np.concatenate([slots, out]), np.concatenate([at, self.arena.expires[out]])
 
     def enter(self, lives: Lives, upto: int) -> Ordinals:
         """Keep rows that are there at the bound; their slots."""
         slots = self.arena.append(lives)
+        self._catalogues.add(lives.order, len(slots))
         self._there.append(np.ones(len(slots), np.int64))
         self.queue.insert(slots, lives.expires, self.reached)
         self.count += len(slots)
@@ -90,6 +101,7 @@ class AliveRows:
         kept = self.arena.compact(self.there == 1) if self.arena.crowded else None
         if kept is not None:
             self._there = Growing(np.ones(len(kept), np.int64))
+            self._catalogues.keep(kept)
             self.queue.rebuild(self.arena.expires, self.reached)
         return kept
 
@@ -112,11 +124,14 @@ class AliveRows:
 
     def saved(self, prefix: str = "") -> dict[str, pa.Table]:
         """The rows that are there."""
-        return {prefix + name: table for name, table in self.arena.saved(self.alive()).items()}
+        alive = self.alive()
+        tables = self.arena.saved(alive) | self._catalogues.saved(alive)
+        return {prefix + name: table for name, table in tables.items()}
 
     def load(self, tables: Mapping[str, pa.Table], reached: int, prefix: str = "") -> None:
         """Become what ``saved`` gave."""
         self.arena.load({name: tables[prefix + name] for name in ("rows", "lives")})
+        self._catalogues.load(tables.get(f"{prefix}order"), len(self.arena))
         self._there = Growing(np.ones(len(self.arena), np.int64))
         self.count, self.reached = len(self.arena), reached
         self.queue.rebuild(self.arena.expires, reached)
@@ -124,7 +139,7 @@ class AliveRows:
     @property
     def nbytes(self) -> int:
         """Bytes kept."""
-        return self.arena.nbytes + 24 * len(self.arena)
+        return self.arena.nbytes + 24 * len(self.arena) + self._catalogues.nbytes
 
 
 class KeepsAlive:
