@@ -77,15 +77,21 @@ def catalogues(lines: Lines) -> str:
             f"({best['matches']} partners)")
 
 
-def in_order(lines: Lines) -> str:
-    """Memory and delay of joins in order, over OA-Join."""
-    by = {(line["range"], line["join"]): line for line in lines if line["part"] == "ordered"}
-    widest = max(span for span, _ in by)
-    mine = by[widest, "OA-Join"]
-    said = [f"{name} {by[widest, name]['peak_bytes'] / mine['peak_bytes']:.1f} x memory, "
-            f"{by[widest, name]['median_delay'] / max(mine['median_delay'], 1e-9):.0f} x delay"
-            for name in ("output buffered", "input buffered")]
-    return f"{'; '.join(said)} at {widest} s"
+def counted(join: str, *figures: str) -> Callable[[Lines], str]:
+    """Figures of a join in order under Q7-2 over those with OA-Join: the least and the most of all ranges."""
+    def found(lines: Lines) -> str:
+        of_join = [line for line in lines if line["part"] == "Q7-2" and line["join"] == join]
+        said = []
+        for figure in figures:
+            times = [line[f"{figure}_times"] for line in of_join if line[f"{figure}_times"] is not None]
+            said.append(f"{WORDS[figure]} {min(times):.1f} to {max(times):.1f} x" if times else f"no {WORDS[figure]}")
+        ranges = [line["range"] for line in of_join]
+        return f"{', '.join(said)} at {min(ranges)} to {max(ranges)} s"
+    return found
+
+
+WORDS = {"state_bytes": "state", "process_bytes": "process", "latency_ms": "latency", "latency_cpu_ms": "its CPU",
+         "cpu": "time"}
 
 
 def skewed(lines: Lines) -> str:
@@ -95,6 +101,7 @@ def skewed(lines: Lines) -> str:
     return ", ".join(f"{by[s, 'merged'] / by[s, 'OA-Join']:.2f} x at {s} s" for s in skews)
 
 
+Q7_2_SMALL = "--rate 400 --seconds 62 --ranges 1 --flows 300 --repeat 1"
 STYLES, SMALL = "relations_styles.py styles", "--windows 2000 --timed 5 --repeat 1"
 AIMS = (
     Aim("X3.1 join, ftp", "negatives nearly 2 x", f"{STYLES} --windows 200000 --batch 1000 --queries X3.1", SMALL,
@@ -121,10 +128,12 @@ AIMS = (
         f"{STYLES} --windows 200000 --batch 20000 --timed 10 --repeat 5 --queries X3.7", SMALL, either_order),
     Aim("ORD", "negatives 100 x", "count_joins.py --windows 100000 --matches 316 --rows 1000 --repeat 1",
         "--windows 1000 --matches 10", catalogues),
-    Aim("X7, X8 OA-Join, few flows", "less memory, less delay", "stream_joins.py ordered --flows 4096",
-        "--rate 200 --seconds 4 --ranges 1 --flows 300 --repeat 1", in_order),
-    Aim("X7, X8 OA-Join, many flows", "less memory, less delay", "stream_joins.py ordered --flows 1000000",
-        "--rate 200 --seconds 4 --ranges 1 --flows 3000 --repeat 1", in_order),
+    Aim("X7 Q7-2, output buffered", "far above 1 x", "counted_joins.py", Q7_2_SMALL,
+        counted("output buffered", "state_bytes", "process_bytes", "latency_ms", "latency_cpu_ms", "cpu")),
+    Aim("X8 Q7-2, input buffered", "above 1 x for every range", "counted_joins.py", Q7_2_SMALL,
+        counted("input buffered", "state_bytes", "process_bytes")),
+    Aim("X7 Q7-2, flows are new", "above 1 x", "counted_joins.py --ranges 1 9 --flows 1000000", Q7_2_SMALL,
+        counted("output buffered", "state_bytes", "process_bytes", "latency_ms", "latency_cpu_ms", "cpu")),
     Aim("X11 one input behind, flows repeat", "merging at least 1 x",
         "stream_joins.py skew --rate 10000 --skews 0 20 50 100",
         "--rate 200 --seconds 4 --skews 0 10 --flows 300 --repeat 1", skewed),
