@@ -11,17 +11,19 @@ second, each followed by its promise.
 Every run is a process of its own, and the joins take turns; of several runs the median counts.
 
 *state*: the bytes of all that join and count hold, the largest after any item. *process*: how far the memory of the
-process rose above what it was before the first row, in the system's account. *latency*: by the clock, from the arrival
-of the promise that completes a window to its result being there, the median over the windows of all runs; *latency CPU*
-is the processor's time in it, for machines that have other things to do. Windows that are closed by the end of a link
-are left out, since there all that was held leaves at once. *since M1*: processor time from the promise of M1 alone that
-covers the window, so with the work until M2 is as far as the join needs it. *CPU*: all the query's work. The results of
-all joins must be the same before anything is compared.
+process rose above what it was before the first row, in the system's account, until the links end. *latency*: by the
+clock, from the arrival of the promise that completes a window to its result being there, the median over the windows of
+all runs; *latency CPU* is the processor's time in it, for machines that have other things to do. Windows that are
+closed by the end of a link are left out, since there all that was held leaves at once. *since M1*: processor time from
+the promise of M1 alone that covers the window, so with the work until M2 is as far as the join needs it. *CPU*: all the
+query's work. The results of all joins must be the same before anything is compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import subprocess
 import sys
@@ -152,6 +154,8 @@ def run(job: Job) -> Run:
     for side, until, item in links(job):
         if side == LEFT and isinstance(item, Punctuation) and item is not END and until % MINUTE == 0:
             covered[until - MINUTE] = found.cpu
+        if item is END and side == LEFT and before is not None:
+            found.process_bytes = peak() - before
         started, used = time.perf_counter(), time.process_time()
         results = counted.query.push(LINKS[side], item)
         worked, took = time.process_time() - used, time.perf_counter() - started
@@ -167,24 +171,27 @@ def run(job: Job) -> Run:
                 found.latencies.append(took)
                 found.latencies_cpu.append(worked)
                 found.since_m1.append(found.cpu - covered[start * SECOND])
-    after = peak()
-    found.process_bytes = None if before is None or after is None else after - before
     return found
 
 
 def forget_peak() -> int | None:
-    """Let the system's account of the largest memory of this process begin anew; what it has now, in bytes."""
+    """Let the system's account of the largest memory of this process begin anew; what it has now, in bytes.
+
+    What was freed before is given back first: it would be used again without being seen.
+    """
+    gc.collect()
+    pa.default_memory_pool().release_unused()
     try:
+        ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
+        return peak()
+    except (OSError, TypeError, AttributeError):  # another system, or not allowed here
         return None
-    return peak()
 
 
-def peak() -> int | None:
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
+def peak() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 # -- the runs of all joins -------------------------------------------------------------------------------------------
