@@ -113,8 +113,11 @@ Item = tuple[int, int, Any]
 
 
 def links(job: Job) -> Iterator[Item]:
-    """Both links in order and in step."""
-    packets = Packets(job.flows)
+    """Both links in order and in step; their flows are there before the first item is asked for."""
+    return _links(job, Packets(job.flows))
+
+
+def _links(job: Job, packets: Packets) -> Iterator[Item]:
     step = SECOND // job.promises
     for begin in range(START, START + job.seconds * SECOND, step):
         for side in (LEFT, RIGHT):
@@ -150,8 +153,9 @@ class Run:
 def run(job: Job) -> Run:
     """All items through the query; they are made while no clock runs."""
     counted, found, of_count = Counted(job.join, job.range), Run(), 0
+    items = links(job)
     before, covered = forget_peak(), dict[int, float]()
-    for side, until, item in links(job):
+    for side, until, item in items:
         if side == LEFT and isinstance(item, Punctuation) and item is not END and until % MINUTE == 0:
             covered[until - MINUTE] = found.cpu
         if item is END and side == LEFT and before is not None:
