@@ -11,12 +11,11 @@ second parts are up to 100 s behind, OA-Join beside merging inputs in order (fig
 State is counted in bytes of everything that is held, before and after every punctuation. A pair's delay is the stream
 time between its later row and the moment it leaves. All joins of a run must give the same pairs.
 
-What *ordered* and *skew* are not: the experiments of Li's thesis run whole queries (Q7-2 counts the pairs) and take the
-latency of a result by the clock, from the punctuation that covers it to its output. Here the joins run alone. Beside
-the delay in stream time, ``latency ms`` is that time by the clock: from the item that set pairs free (for OA-Join their
-later row, for joins in order mostly a punctuation) to their being there, as the median over items that gave pairs.
-How much a join in order holds depends on the number of flows: few flows make many pairs, which wait in the output;
-many flows make few pairs, and rows wait alone. Run with ``--flows 4096``, ``65536`` and ``1000000``.
+In *ordered* and *skew* the joins run alone; ``counted_joins.py`` has them in a whole query, as Li's experiments do.
+Beside the delay in stream time, ``latency ms`` is time by the clock: from the item that set pairs free (for OA-Join
+their later row, for joins in order mostly a punctuation) to their being there, as the median over items that gave
+pairs. How much a join in order holds depends on the number of flows: few flows make many pairs, which wait in the
+output; many flows make few pairs, and rows wait alone. Run with ``--flows 4096``, ``65536`` and ``1000000``.
 """
 
 from __future__ import annotations

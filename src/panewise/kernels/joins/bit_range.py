@@ -34,10 +34,6 @@ class BitRange:
         base = low - (2**bits - (high - low + 1)) // 2
         return cls(base, bits) if bits < 64 and base >= LOWEST else WHOLE
 
-    def holds(self, low: int, high: int) -> bool:
-        """Whether these two and all between them are in it."""
-        return self is not NOTHING and (self.bits == 64 or (self.base <= low and high < self.base + 2**self.bits))
-
 
 WHOLE = BitRange(0, 64)
 NOTHING = BitRange(0, 0)

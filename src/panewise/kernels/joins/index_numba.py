@@ -57,9 +57,17 @@ def _time(rows, i, wide, base):  # type: ignore[no-untyped-def]  # pragma: no co
 
 
 @numba.njit(cache=True, nogil=True)
-def pack(integers: npt.NDArray[np.int64], bases: npt.NDArray[np.int64], bits: npt.NDArray[np.int64],
-         packed: Words) -> None:
-    """Each row's integers, less their bases, side by side in as many bits as they have."""
+def pack(integers: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_], bases: npt.NDArray[np.int64],
+         bits: npt.NDArray[np.int64], packed: Words) -> bool:
+    """Each row's integers, less their bases, side by side in as many bits as they have; whether all valid ones fit."""
+    over = np.uint64(0)
+    if len(bits) == 1 and 0 < bits[0] <= 32:  # the usual key
+        base, above = np.uint64(bases[0]), np.uint64(bits[0])
+        for i in range(len(integers)):
+            left = np.uint64(integers[i, 0]) - base
+            packed[i, 0] = np.uint32(left)
+            over |= np.uint64(valid[i]) * (left >> above)
+        return bool(over == 0)
     for i in range(len(integers)):
         at = 0
         for word in range(packed.shape[1]):
@@ -75,6 +83,9 @@ def pack(integers: npt.NDArray[np.int64], bases: npt.NDArray[np.int64], bits: np
                 left >>= np.uint64(taken)
                 at += taken
                 still -= taken
+            if valid[i]:
+                over |= left
+    return bool(over == 0)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -157,6 +168,36 @@ def unlink(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, 
         head[_place(_hashed(rows, i, key), _time(rows, i, wide, base) >> bits, mask)] = np.int32(rows[i, 0])
 
 
+@numba.njit(cache=True, nogil=True, inline="always")
+def _with_room(found):  # type: ignore[no-untyped-def]  # pragma: no cover
+    more = np.empty(2 * len(found), np.int64)
+    more[: len(found)] = found
+    return more
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _by_age(found, begin, count):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Put the partners of a row in order: chains are from young to old, so this is mostly turning round."""
+    left, right = begin, count - 1
+    while left < right:
+        found[left], found[right] = found[right], found[left]
+        left += 1
+        right -= 1
+    if count - begin > FEW:
+        for later in range(begin + 1, count):
+            if found[later - 1] > found[later]:
+                found[begin:count].sort()
+                break
+    else:
+        for later in range(begin + 1, count):
+            moved = found[later]
+            place = later
+            while place > begin and found[place - 1] > moved:
+                found[place] = found[place - 1]
+                place -= 1
+            found[place] = moved
+
+
 @numba.njit(cache=True, nogil=True)
 def probe(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordinals, stored: Words, wide: bool,
           base: int, bits: int, head: Heads) -> tuple[Ordinals, Ordinals]:
@@ -174,7 +215,7 @@ def probe(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordi
             continue
         begin = count
         key, word = _hashed(keys, i, 0), keys[i, 0] if width else np.uint32(0)
-        for slot in range(low >> bits, (high >> bits) + 1):
+        for slot in range(high >> bits, (low >> bits) - 1, -1):  # the young first, so that all are from young to old
             # of the slot and the range together, so that one look at a time is enough
             least, most = max(low, slot << bits), min(high, (slot << bits) + ((1 << bits) - 1))
             at = np.int64(head[_place(key, slot, mask)])
@@ -188,28 +229,69 @@ def probe(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordi
                     for c in range(1, width):
                         same &= flat[row + first + c] == keys[i, c]
                     if same:
-                        if count == len(rows):
-                            more = np.empty(2 * count, np.int64)
-                            more[:count] = rows
-                            rows = more
-                            more = np.empty(2 * count, np.int64)
-                            more[:count] = found
-                            found = more
+                        if count == len(found):
+                            rows, found = _with_room(rows), _with_room(found)
                         rows[count] = i
                         found[count] = at
                         count += 1
                 at = np.int64(np.int32(flat[row]))
-        if count - begin > FEW:
-            found[begin:count].sort()
-        else:  # chains are from young to old, so this is mostly turning round
-            for later in range(begin + 1, count):
-                moved = found[later]
-                place = later
-                while place > begin and found[place - 1] > moved:
-                    found[place] = found[place - 1]
-                    place -= 1
-                found[place] = moved
+        _by_age(found, begin, count)
     return rows[:count], found[:count]
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _probe_near(keys, valid, lows, highs, stored, base, bits, head, width):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Both chains of a row as one, and a stored row written down whatever it is, counted only if it is a partner.
+
+    What is done in vain costs less than what the processor could not foretell.
+    """
+    mask = len(head) - 1
+    flat, step = stored.ravel(), 2 + width
+    end = base + np.int64(0xFFFFFFFF)
+    rows = np.empty(len(keys) + 16, np.int64)
+    found = np.empty(len(keys) + 16, np.int64)
+    count = 0
+    for i in range(len(keys)):
+        low, high = max(lows[i], base), min(highs[i], end)
+        if not valid[i] or low > high:
+            continue
+        begin = count
+        since, span = np.uint32(low - base), np.uint32(high - low)
+        key, word = _hashed(keys, i, 0), keys[i, 0]
+        at = np.int64(head[_place(key, high >> bits, mask)])
+        then = np.int64(head[_place(key, low >> bits, mask)])
+        if then == at:  # one slot, or two in one chain
+            then = np.int64(-1)
+        if at < 0:
+            at, then = then, np.int64(-1)
+        while at >= 0:
+            if count == len(found):
+                rows, found = _with_room(rows), _with_room(found)
+            row = at * step
+            same = (flat[row + 2] == word) & (np.uint32(flat[row + 1] - since) <= span)
+            if width > 1 and same:
+                for c in range(1, width):
+                    same &= flat[row + 2 + c] == keys[i, c]
+            found[count] = at
+            rows[count] = i
+            count += int(same)
+            at = np.int64(np.int32(flat[row]))
+            if at < 0:
+                at, then = then, np.int64(-1)
+        _by_age(found, begin, count)
+    return rows[:count], found[:count]
+
+
+@numba.njit(cache=True, nogil=True)
+def probe_near(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordinals, stored: Words,
+               base: int, bits: int, head: Heads) -> tuple[Ordinals, Ordinals]:
+    """The same where there is a key and times take one word: the usual case, and most of what a join does."""
+    pairs: tuple[Ordinals, Ordinals]
+    if keys.shape[1] == 1:  # most keys are one word; that it is known makes a loop of its own
+        pairs = _probe_near(keys, valid, lows, highs, stored, base, bits, head, 1)
+    else:
+        pairs = _probe_near(keys, valid, lows, highs, stored, base, bits, head, keys.shape[1])
+    return pairs
 
 
 @numba.njit(cache=True, nogil=True)

@@ -48,7 +48,7 @@ class JoinKeys:
     """How keys become words: every column in as many bits as its values in use need, texts by number.
 
     So a row has its key with it in little room, also where no two rows have the same, and there is no table of keys to
-    look into or to tidy up. Both sides of a join pack alike; what does not fit (``fits``) makes all of it packed anew.
+    look into or to tidy up. Both sides of a join pack alike; what does not fit makes all of it packed anew.
     """
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
@@ -79,11 +79,6 @@ class JoinKeys:
             matrix[:, i] = _integers(typed) if interned is None else interned.codes(typed)
         return matrix, valid
 
-    def fits(self, integers: Integers) -> bool:
-        """Whether these keys can be packed as things are."""
-        return not len(integers) or all(
-            known.holds(int(integers[:, i].min()), int(integers[:, i].max())) for i, known in enumerate(self.ranges))
-
     def fit(self, parts: Sequence[Integers]) -> None:
         """Make room for exactly these keys, and some to come."""
         used = [part for part in parts if len(part)]
@@ -92,10 +87,15 @@ class JoinKeys:
                        for i in range(len(self.types))]
         self._set()
 
-    def pack(self, integers: Integers) -> Words:
-        """Keys as words."""
+    def packed(self, integers: Integers, valid: Mask) -> Words | None:
+        """Keys as words; None where one that is valid does not fit as things are."""
         packed = np.empty((len(integers), self.words), np.uint32)
-        pack(integers, self._bases, self._bits, packed)
+        return packed if pack(integers, valid, self._bases, self._bits, packed) else None
+
+    def pack(self, integers: Integers) -> Words:
+        """Keys as words, of keys that there is room for."""
+        packed = self.packed(integers, np.ones(len(integers), np.bool_))
+        assert packed is not None
         return packed
 
     def unpack(self, packed: Words) -> Integers:

@@ -126,10 +126,12 @@ class OAJoin:
 
     def _packed(self, integers: Integers, valid: Mask) -> Words:
         """Keys as words; where they do not fit, those of stored rows are packed anew with them."""
-        used = integers if valid.all() else integers[valid]
-        if not self.keys.fits(used):
-            self._repack([self.keys.unpack(store.keys) for store in self.stores], used)
-        return self.keys.pack(integers)
+        packed = self.keys.packed(integers, valid)
+        if packed is None:
+            self._repack([self.keys.unpack(store.keys) for store in self.stores], integers[valid])
+            packed = self.keys.packed(integers, valid)
+            assert packed is not None
+        return packed
 
     def _repack(self, stored: Sequence[Integers], more: Integers) -> None:
         self.keys.fit([*stored, more])

@@ -19,6 +19,7 @@ from panewise.kernels.joins.index_numba import (
     count_below,
     link,
     probe,
+    probe_near,
     read_times,
     read_times_at,
     unlink,
@@ -130,8 +131,11 @@ class JoinStore:
         """Pairs (row, stored row) of equal key with the stored time in the row's range: by row, then as they came."""
         if not self.rows:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        found: tuple[Ordinals, Ordinals] = probe(keys, valid, lows, highs, self._data, self._wide, self._base,
-                                                 self.bits, self._head)
+        found: tuple[Ordinals, Ordinals]
+        if keys.shape[1] and not self._wide:
+            found = probe_near(keys, valid, lows, highs, self._data, self._base, self.bits, self._head)
+        else:
+            found = probe(keys, valid, lows, highs, self._data, self._wide, self._base, self.bits, self._head)
         return found
 
     def take(self, name: str, places: Ordinals) -> pa.Array:
