@@ -110,6 +110,12 @@ def skewed(lines: Lines) -> str:
 
 
 Q7_2_SMALL = "--rate 400 --seconds 62 --ranges 1 --flows 300 --repeat 1"
+def who_joins(lines: Lines) -> str:
+    """Kernels over Spark's own join, by rows in a micro-batch."""
+    said = ", ".join(f"{line['kernels_over_native']:.2f} x at {line['rows']:,} rows" for line in lines)
+    return f"kernels take {said}, {sum(line['differences'] for line in lines)} rows differ"
+
+
 STYLES, SMALL = "relations_styles.py styles", "--windows 2000 --timed 5 --repeat 1"
 AIMS = (
     Aim("X3.1 join, ftp", "negatives nearly 2 x", f"{STYLES} --windows 200000 --batch 1000 --queries X3.1", SMALL,
@@ -162,6 +168,9 @@ AIMS = (
     Aim("join on Spark", "Spark's own at least 1 x", "spark_joins.py --rows 200000 --batches 4 --repeat 3",
         "--rows 20000 --repeat 1", lambda lines: f"{lines[-1]['times_as_fast']:.2f} x, {lines[-1]['differences']} rows "
                                                  "differ", spark=True),
+    Aim("join on Spark, small batches", "whoever is faster",
+        "spark_native_joins.py --rows 100 1000 3000 10000 --batches 8 --repeat 1", "--rows 100 --batches 3", who_joins,
+        spark=True),
 )
 
 

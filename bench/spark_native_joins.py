@@ -66,13 +66,15 @@ def main() -> None:
                 for way in WAYS:
                     runs[way].append(measure(spark, files, rows, way, work / way))
             ours, theirs = (spark.read.parquet(str(work / way)) for way in WAYS)
-            wrong += ours.exceptAll(theirs).count() + theirs.exceptAll(ours).count()
+            differ = ours.exceptAll(theirs).count() + theirs.exceptAll(ours).count()
+            wrong += differ
             # the first micro-batches start Python workers and compile code
             seconds = {way: median([s for one in runs[way] for s in one.batch_seconds[2:]]) for way in WAYS}
             ratio = seconds["kernels"] / seconds["native"]
             say(f"{rows:,} rows: {seconds}")
             shown.append((f"{rows:,}", ours.count(), *(f"{seconds[way]:.3f}" for way in WAYS), f"{ratio:.2f}"))
-            lines.append({"rows": rows, "seconds": seconds, "kernels_over_native": round(ratio, 2)})
+            lines.append({"rows": rows, "seconds": seconds, "kernels_over_native": round(ratio, 2),
+                          "differences": differ})
     finally:
         spark.stop()
         shutil.rmtree(work, ignore_errors=True)
