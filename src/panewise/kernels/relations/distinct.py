@@ -39,6 +39,7 @@ class DistinctByEnd(RelationOperator):
         self.schema, self._uids, self._closing = schema, uids, Closing(closers)
         self._codes = LiveCodes(schema)
         self._current, self._spare, self._spare_age = Growing(), Growing(), GrowingAges()
+        self._spare_row = Growing()  # within a step
         self._queue = Calendar()
         self._reached = NO_BOUND
 
@@ -50,12 +51,13 @@ class DistinctByEnd(RelationOperator):
         codes = self._codes.codes(lives.table, len(lives))
         self._current.extend_to(len(self._codes), NOBODY)
         self._spare.extend_to(len(self._codes), NOBODY)
+        self._spare_row.extend_to(len(self._codes), -1)
         age = self._spare_age.fitted(lives.age, len(self._codes))
         leaving = self._queue.due(upto)
         room = 2 * (len(codes) + len(leaving))  # a row or spare is named at most once
         named, since, until, ages = integers(room), integers(room), integers(room), np.empty((len(age), room), np.int64)
         count = represent(codes, lives.born, lives.expires, age, leaving, self._current.values, self._spare.values,
-                          self._spare_age.room, upto, named, since, until, ages)
+                          self._spare_row.values, self._spare_age.room, upto, named, since, until, ages)
         named, since, until = named[:count], since[:count], until[:count]
         order = by_age(since, ages[:, :count])
         if order is not None:
@@ -80,7 +82,7 @@ class DistinctByEnd(RelationOperator):
     def _begin(self, current: Ordinals, spare: Ordinals, ages: npt.NDArray[np.int64], numbers: Ordinals) -> None:
         """Hold these, whose values have these numbers now."""
         self._current, self._spare = renumbered(current, numbers), renumbered(spare, numbers)
-        self._spare_age = GrowingAges()
+        self._spare_row, self._spare_age = Growing(np.full(len(numbers), -1, np.int64)), GrowingAges()
         self._spare_age.fitted(ages, len(numbers))
         self._spare_age.room[: len(ages), numbers] = ages
         self._closing.forget()
@@ -107,7 +109,7 @@ class DistinctByEnd(RelationOperator):
         """Values that are shown, and spare rows."""
         shown, spares = (int(np.count_nonzero(part.values != NOBODY)) for part in (self._current, self._spare))
         return {"rows": shown + spares,
-                "bytes": self._codes.nbytes + 8 * (2 + len(self._spare_age.room)) * self._current.count}
+                "bytes": self._codes.nbytes + 8 * (3 + len(self._spare_age.room)) * self._current.count}
 
 
 class DistinctByCount(RelationOperator):
