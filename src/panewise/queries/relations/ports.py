@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class Port:
     by_place: bool = False
     """Rows are dated by their place among all that arrived."""
     leaves: list[SourceRows | Feed] = field(default_factory=list)
+
+    @cached_property
+    def _whole(self) -> pa.Schema:
+        return pa.schema(list(self.schema.columns.items()))
 
     @property
     def key(self) -> str:
@@ -84,9 +89,9 @@ class Port:
 
     def _complete(self, table: pa.Table) -> pa.Table:
         """All declared columns; those that were not given are null."""
-        columns = self.schema.columns
-        if table.column_names == list(columns):
+        if table.schema.equals(self._whole):
             return table.combine_chunks()
+        columns = self.schema.columns
         given = set(table.column_names)
         return pa.table([table.column(n) if n in given else pa.nulls(table.num_rows, t)
                          for n, t in columns.items()], names=list(columns)).combine_chunks()
