@@ -84,7 +84,7 @@ class Lives:
 
     def numbered(self, uids: Uids) -> Lives:
         """The same rows with numbers of their own."""
-        return replace(self, uid=uids.draw(len(self)))
+        return Lives(self.table, uids.draw(len(self)), self.born, self.expires, self.age, self.aged)
 
     @staticmethod
     def concat(parts: Sequence[Lives]) -> Lives:

@@ -61,9 +61,9 @@ class Port:
         """Rows with the bounds in force, and what the progress policy promises after them."""
         return self.source.take(table, arrived)
 
-    def late(self, chunk: Chunk, reached: int) -> Mask:
-        """Which rows are below a bound that was in force, or below what all inputs together have passed."""
-        if chunk.values is None:
+    def late(self, chunk: Chunk, reached: int | None) -> Mask:
+        """Which rows are below a bound that was in force, or below what all inputs together have passed; None: none."""
+        if chunk.values is None or reached is None:
             return np.zeros(chunk.table.num_rows, np.bool_)
         if isinstance(chunk.guard, Trailing):
             return chunk.guard.late(reached)

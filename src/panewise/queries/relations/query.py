@@ -149,7 +149,7 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
             taken = [(port, *port.take(table, self._arrived)) for port in ports]
-            late = [port.late(chunk, self._reached) & self.guarded for port, chunk, _ in taken]
+            late = [port.late(chunk, self._reached if self.guarded else None) for port, chunk, _ in taken]
             some_late = [bool(mask.any()) for mask in late]
             if self.late is LatePolicy.ERROR and any(some_late):
                 self._refuse_late(taken, late)
