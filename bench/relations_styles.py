@@ -118,7 +118,7 @@ def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
         for window in options.windows:
             meeting = "sources" if "DISTINCT" in text else "partners" if "X3.7" in name else "strangers"
             links = Links(window + options.timed * options.batch, options.batch, window, meeting)
-            tables = {link: links.table(link) for link in "abc"}
+            tables = {link: links.table(link) for link in RelationQuery(plan(text, window)).streams}
             answers, seconds, last = set(), {style: list[float]() for style in STYLES}, dict[str, tuple[int, int]]()
             for _ in range(options.repeat):  # in turns, so that no style has the quiet or the warm machine to itself
                 for style in STYLES:
@@ -168,13 +168,17 @@ def report(lines: list[dict[str, Any]]) -> str:
     rows = []
     for query, window in dict.fromkeys((q, w) for q, w, _ in found):
         one = [found[query, window, style] for style in STYLES]
-        rows.append([query, f"{window:,}", *(f"{x['ms_per_1000_rows']:.2f}" for x in one),
+        rows.append([query, f"{window:,}", *(_milliseconds(x["ms_per_1000_rows"]) for x in one),
                      *(f"{x['ms_per_1000_rows'] / one[0]['ms_per_1000_rows']:.1f}" for x in one[1:]),
                      *(f"{x['state_bytes'] / 1024:,.0f}" for x in one)])
     if rows:
         parts.append(table_text(["query", "window", "upa ms", "negative", "direct", "negative/upa", "direct/upa",
                                  "upa KiB", "negative", "direct"], rows))
     return "\n\n".join(parts)
+
+
+def _milliseconds(found: float) -> str:
+    return f"{found:.2f}" if found >= 0.1 else f"{found:.3f}"
 
 
 def main() -> None:

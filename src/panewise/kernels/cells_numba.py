@@ -34,11 +34,11 @@ def find_codes(keys: Ints, direct: Ints, low: int, slot_keys: Ints, slot_codes: 
     The table has room: a power of two of slots, at most half of them taken after this batch. Keys near each other, as
     most keys are, are also found directly: ``direct[key - low]`` is a code or -1.
     """
-    mask = len(slot_keys) - 1
+    mask, room = len(slot_keys) - 1, np.uint64(len(direct))
     for i in range(len(keys)):
         key = keys[i]
-        near = key - low
-        if 0 <= near < len(direct) and direct[near] >= 0:
+        near = np.uint64(key - low)  # below the lowest is far above
+        if near < room and direct[near] >= 0:
             codes[i] = direct[near]
             continue
         slot = ((key * np.int64(-7046029254386353131)) >> np.int64(20)) & mask
@@ -50,7 +50,7 @@ def find_codes(keys: Ints, direct: Ints, low: int, slot_keys: Ints, slot_codes: 
             known[count] = key
             count += 1
         codes[i] = slot_codes[slot]
-        if 0 <= near < len(direct):
+        if near < room:
             direct[near] = slot_codes[slot]
     return count
 

@@ -92,6 +92,8 @@ class StreamInput:
                 return table
         elif isinstance(item, pa.Table):
             table = item.combine_chunks()
+            if self._usual is not None and item.schema.equals(self._usual):
+                return table
         else:
             return self._from_rows(item)
         for name in self.needed:

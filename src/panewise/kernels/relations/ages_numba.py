@@ -12,16 +12,25 @@ FEW = 16
 """So many rows are sorted by insertion, more by merging pieces of so many."""
 
 
+UNSORTED, ASCENDING, SORTED, STRICT = 0, 1, 2, 3
+
+
 @numba.njit(cache=True)
-def in_order(first: Ordinals, age: npt.NDArray[np.int64]) -> tuple[bool, bool]:
-    """Whether the rows ascend by ``first``, and whether those of one instant are also in the order of their ages."""
-    sorted_ = True
+def order_of(first: Ordinals, age: npt.NDArray[np.int64]) -> int:
+    """How far rows are in order: not at all, by ``first`` alone, those of one instant also by age, or each younger
+    than the one before it."""
+    found, ties = STRICT, 0
+    for row in range(1, len(first)):  # without a branch, several rows at a time
+        ties += first[row] <= first[row - 1]
+    if not ties:
+        return found
     for row in range(1, len(first)):
-        if first[row] < first[row - 1]:
-            return False, False
-        if sorted_ and first[row] == first[row - 1]:
-            sorted_ = not _older(age, row, row - 1)
-    return True, sorted_
+        if first[row] <= first[row - 1]:
+            if first[row] < first[row - 1]:
+                return UNSORTED
+            if found != ASCENDING and not _older(age, row - 1, row):
+                found = ASCENDING if _older(age, row, row - 1) else SORTED
+    return found
 
 
 @numba.njit(cache=True)

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from panewise.core.ages import NOBODY
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.ages_numba import in_order, sort_ties
+from panewise.kernels.relations.ages_numba import SORTED, STRICT, UNSORTED, order_of, sort_ties
 from panewise.windows.base import UNBOUNDED
 
 FOREVER: int = int(UNBOUNDED)
@@ -52,6 +52,8 @@ class Lives:
     order: npt.NDArray[np.int64] | None = None
     """The order components of expiry vectors, one column per row: the numbers of rows that end it, 0 where it has fewer
     of them; None on edges that carry none."""
+    aged: bool = field(default=False, kw_only=True)
+    """Known to be in the order of birth, each row younger than the one before it, so that nobody need look again."""
 
     def __len__(self) -> int:
         return len(self.uid)
@@ -80,11 +82,19 @@ class Lives:
         end = first + count
         return Lives(self.table.slice(first, count), self.uid[first:end], self.born[first:end],
                      self.expires[first:end], self.age[:, first:end],
-                     None if self.order is None else self.order[:, first:end])
+                     None if self.order is None else self.order[:, first:end], aged=self.aged)
 
     def filter(self, keep: Mask) -> Lives:
         """Only these rows."""
-        return self if keep.all() else self.take(np.flatnonzero(keep))
+        return self if keep.all() else replace(self.take(np.flatnonzero(keep)), aged=self.aged)
+
+    def born_before(self, upto: int) -> bool:
+        """Whether all of them are."""
+        return bool(self.born[-1:].max(initial=upto - 1) < upto if self.aged else (self.born < upto).all())
+
+    def numbered(self, uids: Uids) -> Lives:
+        """The same rows with numbers of their own."""
+        return replace(self, uid=uids.draw(len(self)))
 
     @staticmethod
     def concat(parts: Sequence[Lives]) -> Lives:
@@ -102,12 +112,19 @@ class Lives:
 
     def ordered(self, first: Ordinals) -> Lives:
         """In the order of some instants, ties by age."""
+        if first is self.born:
+            return self.by_birth()
         order = by_age(first, self.age)
         return self if order is None else self.take(order)
 
     def by_birth(self) -> Lives:
         """In the order of birth, ties by age."""
-        return self.ordered(self.born)
+        if self.aged:
+            return self
+        found = order_of(self.born, self.age)
+        if found < SORTED:
+            return self.take(_sorted(self.born, self.age, found))
+        return replace(self, aged=True) if found == STRICT else self
 
     def longest_first(self) -> Lives:
         """In the order of birth, ties by age; of rows that are as old as each other those first that stay longest.
@@ -115,6 +132,8 @@ class Lives:
         Rows are as old as each other when they come from the same rows: by two parts of a union.
         """
         lives = self.by_birth()
+        if lives.aged:
+            return lives
         tied = lives.born[1:] == lives.born[:-1]
         if not tied.any() or not (tied & (lives.age[:, 1:] == lives.age[:, :-1]).all(axis=0)).any():
             return lives
@@ -202,10 +221,12 @@ def by_age(first: Ordinals, age: npt.NDArray[np.int64]) -> Ordinals | None:
     """The order by some instants, ties by age; None where rows are in that order already, as they mostly are."""
     if len(first) < 2:
         return None
-    ascending, sorted_ = in_order(first, age)
-    if sorted_:
-        return None
-    order: Ordinals = np.arange(len(first)) if ascending else np.argsort(first, kind="stable")
+    found = order_of(first, age)
+    return None if found >= SORTED else _sorted(first, age, found)
+
+
+def _sorted(first: Ordinals, age: npt.NDArray[np.int64], found: int) -> Ordinals:
+    order: Ordinals = np.argsort(first, kind="stable") if found == UNSORTED else np.arange(len(first))
     sort_ties(first, age, order)
     return order
 

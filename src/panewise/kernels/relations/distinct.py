@@ -17,11 +17,13 @@ import pyarrow as pa
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.closing import Closer, Closing
 from panewise.kernels.relations.delta import Delta, Ends, Lives, Uids, by_age, integers
-from panewise.kernels.relations.distinct_numba import NOBODY, represent
-from panewise.kernels.relations.live_codes import SPARE, LiveCodes, renumbered
+from panewise.kernels.relations.distinct_numba import CURRENT, ending, represent
+from panewise.kernels.relations.live_codes import SPARE as SPARE_CODES
+from panewise.kernels.relations.live_codes import LiveCodes, renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.representatives import Representatives
 from panewise.kernels.relations.stores.alive import AliveRows
-from panewise.kernels.relations.stores.arena import Growing, GrowingAges
+from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.stores.codes import CODE
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue
 from panewise.kernels.relations.sweep import cells_of, turns_of
@@ -33,14 +35,17 @@ class DistinctByEnd(RelationOperator):
 
     Rows of one value have equal columns, so of a representative its end is kept, of a spare row its end and age. Of
     rows that never leave nothing is kept when their value cannot come again (``closers``; Li 3.10).
+
+    Which representatives leave, a step with at least as many rows as there are values finds by a look at all values,
+    which costs less than its rows do. Shorter steps ask a calendar, which is made anew after such a step.
     """
 
     def __init__(self, schema: pa.Schema, uids: Uids, closers: Sequence[Closer] = ()) -> None:
         self.schema, self._uids, self._closing = schema, uids, Closing(closers)
         self._codes = LiveCodes(schema)
-        self._current, self._spare, self._spare_age = Growing(), Growing(), GrowingAges()
-        self._queue = Calendar()
-        self._reached = NO_BOUND
+        self._held = Representatives()
+        self._queue: Calendar | None = None
+        self._reached, self._look_at = NO_BOUND, SPARE_CODES
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Values with new rows, and values whose representative leaves."""
@@ -48,66 +53,71 @@ class DistinctByEnd(RelationOperator):
         assert not len(delta.ends), "delta* needs rows whose ends are known"
         lives = delta.lives.longest_first()
         codes = self._codes.codes(lives.table, len(lives))
-        self._current.extend_to(len(self._codes), NOBODY)
-        self._spare.extend_to(len(self._codes), NOBODY)
-        age = self._spare_age.fitted(lives.age, len(self._codes))
-        leaving = self._queue.due(upto)
+        age = self._held.fitted(lives.age, len(self._codes))
+        leaving = self._leaving(upto, len(codes))
         room = 2 * (len(codes) + len(leaving))  # a row or spare is named at most once
         named, since, until, ages = integers(room), integers(room), integers(room), np.empty((len(age), room), np.int64)
-        count = represent(codes, lives.born, lives.expires, age, leaving, self._current.values, self._spare.values,
-                          self._spare_age.room, upto, named, since, until, ages)
+        count = represent(codes, lives.born, lives.expires, age, leaving, self._held.lines, upto, named, since, until,
+                          ages)
         named, since, until = named[:count], since[:count], until[:count]
         order = by_age(since, ages[:, :count])
         if order is not None:
             named, since, until, ages = named[order], since[order], until[order], ages[:, order]
-        staying = until >= upto
-        self._queue.insert(named[staying], until[staying], self._reached)
+        if self._queue is not None:
+            staying = until >= upto
+            self._queue.insert(named[staying], until[staying], self._reached)
         self._reached = upto
         out = Lives(self._codes.values(named), self._uids.draw(count), since, until, ages[:, :count])
         if self._closing:
-            over = self._closing.over(self._codes, upto)
-            self._current.values[over], self._spare.values[over] = NOBODY, NOBODY
+            self._held.forget(self._closing.over(self._codes, upto))
         self._forget()
         return Delta(out, ticks=delta.ticks)
 
-    def _forget(self) -> None:
-        if len(self._codes) <= SPARE or not self._codes.crowded(int(np.count_nonzero(self._current.values != NOBODY))):
-            return
-        keep = np.flatnonzero(self._current.values != NOBODY)
-        moved = self._codes.keep(keep)[keep]
-        self._begin(self._current.values[keep], self._spare.values[keep], self._spare_age.room[:, keep], moved)
+    def _leaving(self, upto: int, rows: int) -> Ordinals:
+        """Values whose representative may leave in a step of so many rows."""
+        if rows >= self._held.count:
+            self._queue = None
+            return ending(self._held.lines, upto)
+        if self._queue is None:
+            self._queue = Calendar()
+            there = self._held.shown
+            self._queue.insert(there, self._held.lines[there, CURRENT], self._reached)
+        return self._queue.due(upto)
 
-    def _begin(self, current: Ordinals, spare: Ordinals, ages: npt.NDArray[np.int64], numbers: Ordinals) -> None:
+    def _forget(self) -> None:
+        if len(self._codes) < self._look_at:
+            return
+        keep = self._held.shown
+        if self._codes.crowded(len(keep)):
+            moved = self._codes.keep(keep)[keep]
+            self._begin(self._held.lines[keep], moved)
+        self._look_at = len(self._codes) + max(SPARE_CODES, len(self._codes) // 8)  # a look costs as much as many rows
+
+    def _begin(self, lines: npt.NDArray[np.int64], numbers: Ordinals) -> None:
         """Hold these, whose values have these numbers now."""
-        self._current, self._spare = renumbered(current, numbers), renumbered(spare, numbers)
-        self._spare_age = GrowingAges()
-        self._spare_age.fitted(ages, len(numbers))
-        self._spare_age.room[: len(ages), numbers] = ages
+        self._held.begin(lines, numbers)
         self._closing.forget()
-        self._queue.rebuild(self._current.values, self._reached)
+        self._queue = None
 
     # -- saving
 
     def snapshot(self) -> Saved:
         """Representatives by value, and the spare rows."""
-        there = np.flatnonzero(self._current.values != NOBODY)
-        ends = {"current": self._current.values[there], "spare": self._spare.values[there]}
-        ages = {f"age{i}": part[there] for i, part in enumerate(self._spare_age.room)}
-        return {"reached": self._reached}, {"values": self._codes.values(there), "ends": pa.table(ends | ages)}
+        there = self._held.shown
+        current, spare, *ages = self._held.lines[there].T
+        ends = {"current": current, "spare": spare, **{f"age{i}": age for i, age in enumerate(ages)}}
+        return {"reached": self._reached}, {"values": self._codes.values(there), "ends": pa.table(ends)}
 
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
         ends = tables["ends"]
         self._reached = header["reached"]
         numbers = self._codes.load(tables["values"], ends.num_rows)
-        current, spare, *ages = (np.array(ends.column(name).to_numpy(), np.int64) for name in ends.column_names)
-        self._begin(current, spare, np.stack(ages), numbers)
+        self._begin(np.stack([column.to_numpy() for column in ends.columns], axis=1), numbers)
 
     def counters(self) -> dict[str, int]:
         """Values that are shown, and spare rows."""
-        shown, spares = (int(np.count_nonzero(part.values != NOBODY)) for part in (self._current, self._spare))
-        return {"rows": shown + spares,
-                "bytes": self._codes.nbytes + 8 * (2 + len(self._spare_age.room)) * self._current.count}
+        return {"rows": len(self._held.shown) + self._held.spares, "bytes": self._codes.nbytes + self._held.nbytes}
 
 
 class DistinctByCount(RelationOperator):

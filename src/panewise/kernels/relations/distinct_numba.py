@@ -11,60 +11,71 @@ Ints = npt.NDArray[np.int64]
 compiled = numba.njit(cache=True, nogil=True)
 
 NOBODY = np.iinfo(np.int64).min
+CURRENT, SPARE, AGE = 0, 1, 2
+"""What stands where in a line: the end of the representative, that of the spare row, and the age of the spare row."""
 
 
 @compiled
-def represent(codes: Ints, born: Ints, expires: Ints, age: Ints, leaving: Ints, current: Ints, spare: Ints,
-              spare_age: Ints, upto: int, named: Ints, since: Ints, until: Ints, ages: Ints) -> int:
+def represent(codes: Ints, born: Ints, expires: Ints, age: Ints, leaving: Ints, lines: Ints, upto: int, named: Ints,
+              since: Ints, until: Ints, ages: Ints) -> int:
     """Delta* over the rows of a step in the order of birth and age; how many representatives were named.
 
-    ``current`` is by code the end of the representative, ``spare`` the end of the row that follows it, and
-    ``spare_age`` that row's age; all rows of a code are equal, so nothing else of them is needed. ``leaving`` are codes
-    whose representative may leave in the step.
+    ``lines`` are by code; all rows of a code are equal, so nothing but ends and the age of a spare row is needed.
+    ``leaving`` are codes whose representative may leave in the step.
     """
     found = 0
     for row in range(len(codes)):
-        code, birth, end = codes[row], born[row], expires[row]
-        if NOBODY < current[code] <= birth:  # rows that leave do so before others come
-            found = _followers(code, birth + 1, current, spare, spare_age, found, named, since, until, ages)
-        if current[code] == NOBODY:
-            named[found], since[found], until[found] = code, birth, end
-            _copy(age, row, ages, found)
-            found += 1
-            current[code] = end
-        elif end > current[code] and end >= spare[code]:  # of equal ends the youngest
-            spare[code] = end
-            _copy(age, row, spare_age, code)
+        code = np.uint64(codes[row])  # never negative: no look whether to count from the end
+        if lines[code, CURRENT] <= born[row]:  # rows that leave do so before others come
+            found = _followers(codes[row], born[row] + 1, lines, found, named, since, until, ages)
+            if lines[code, CURRENT] == NOBODY:
+                lines[code, CURRENT] = expires[row]
+                named[found], since[found], until[found] = codes[row], born[row], expires[row]
+                for part in range(len(age)):
+                    ages[part, found] = age[part, row]
+                found += 1
+                continue
+        end = expires[row]
+        if end > lines[code, CURRENT] and end >= lines[code, SPARE]:  # of equal ends the youngest
+            lines[code, SPARE] = end
+            for part in range(len(age)):
+                lines[code, AGE + part] = age[part, row]
     for code in leaving:
-        found = _followers(code, upto, current, spare, spare_age, found, named, since, until, ages)
+        found = _followers(code, upto, lines, found, named, since, until, ages)
     place = 0
     while place < found:
-        found = _followers(named[place], upto, current, spare, spare_age, found, named, since, until, ages)
+        found = _followers(named[place], upto, lines, found, named, since, until, ages)
         place += 1
     return found
 
 
 @compiled
-def _followers(code: int, before: int, current: Ints, spare: Ints, spare_age: Ints, found: int, named: Ints,
-               since: Ints, until: Ints, ages: Ints) -> int:
+def _followers(code: int, before: int, lines: Ints, found: int, named: Ints, since: Ints, until: Ints,
+               ages: Ints) -> int:
     """Who follows a representative that leaves before an instant: the spare row, if it stays longer (erratum E8)."""
-    while NOBODY < current[code] < before:
-        end = current[code]
-        if spare[code] > end:
-            named[found], since[found], until[found] = code, end, spare[code]
-            _copy(spare_age, code, ages, found)
+    while NOBODY < lines[code, CURRENT] < before:
+        end = lines[code, CURRENT]
+        if lines[code, SPARE] > end:
+            named[found], since[found], until[found] = code, end, lines[code, SPARE]
+            for part in range(len(ages)):
+                ages[part, found] = lines[code, AGE + part]
             found += 1
-            current[code] = spare[code]
+            lines[code, CURRENT] = lines[code, SPARE]
         else:
-            current[code] = NOBODY
-        spare[code] = NOBODY
+            lines[code, CURRENT] = NOBODY
+        lines[code, SPARE] = NOBODY
     return found
 
 
-@numba.njit(inline="always")
-def _copy(ages: Ints, at: int, to: Ints, place: int) -> None:
-    for part in range(len(ages)):
-        to[part, place] = ages[part, at]
+@compiled
+def ending(lines: Ints, upto: int) -> Ints:
+    """The codes whose representative leaves before an instant."""
+    found = np.empty(len(lines), np.int64)
+    count = 0
+    for code in range(len(lines)):
+        found[count] = code
+        count += NOBODY < lines[code, CURRENT] < upto
+    return found[:count]
 
 
 @compiled

@@ -29,7 +29,9 @@ class LiveCodes:
 
     def values(self, codes: Ordinals) -> pa.Table:
         """The values behind numbers."""
-        return pa.table(self._table.columns(codes), schema=self.schema) if len(self.schema) else pa.table({})
+        if not len(self.schema):
+            return pa.table({})
+        return pa.Table.from_arrays(self._table.columns(codes), schema=self.schema)
 
     @property
     def nbytes(self) -> int:

@@ -42,6 +42,9 @@ class ProjectRows(RelationOperator):
     def __init__(self, schema: pa.Schema, names: Sequence[str], scalars: Sequence[Scalar]) -> None:
         self.names, self.scalars = list(names), list(scalars)
         self.schema = self._computed(schema.empty_table()).schema
+        picked = [name for scalar in scalars if (name := scalar.column_name) is not None]
+        self._picked = picked if len(picked) == len(self.scalars) else None
+        """Columns that are shown as they stand, where all are."""
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Every expression on every row."""
@@ -50,7 +53,12 @@ class ProjectRows(RelationOperator):
         return replace(delta, lives=self._shown(delta.lives), gone=gone)
 
     def _shown(self, lives: Lives) -> Lives:
-        return lives.with_table(self._computed(lives.table) if len(lives) else self.schema.empty_table())
+        if not len(lives):
+            return lives.with_table(self.schema.empty_table())
+        if self._picked is None:
+            return lives.with_table(self._computed(lives.table))
+        return lives.with_table(pa.Table.from_arrays([lives.table.column(name) for name in self._picked],
+                                                     schema=self.schema))
 
     def _computed(self, table: pa.Table) -> pa.Table:
         return pa.table(evaluate(self.scalars, table), names=self.names)

@@ -50,34 +50,35 @@ class TimeWindow(RelationOperator):
         lives = delta.lives
         if self.predicate is not None and len(lives):
             lives = lives.filter(truth(self.predicate, lives.table))
-        times = lives.age[0]
-        enter, expires = self.lifetimes(lives)
-        seen = enter < expires
-        entering = Lives(lives.table, lives.uid, enter, expires, lives.age).filter(seen)
-        lasting = entering.born < upto
-        if lasting.all() and not len(self._waiting):
-            out = entering.by_birth()
-        else:
-            self._waiting.add(entering.born, entering)
-            out = self._waiting.release(upto)
-        out = Lives(out.table, self._uids.draw(len(out)), out.born, out.expires, out.age)
+        out = self._entered(lives, upto)
         if self._clock is not None:
             clock, number = self._clock
             clock.note(number, out.born, out.expires)
-        ticks = self._ticks(times, out, upto) if self._ticking else None
+        ticks = self._ticks(lives.born, out, upto) if self._ticking else None
         if self._negatives is not None:
             out, ends = self._negatives.hide(out, upto)
             return Delta(out, ends, ticks)
         return Delta(out, NO_ENDS, ticks)
 
+    def _entered(self, lives: Lives, upto: int) -> Lives:
+        """Rows that enter below the bound, with numbers that ascend."""
+        enter, expires = self.lifetimes(lives)
+        at_once = enter is lives.born  # as most windows have it: what is known of the rows' order holds
+        entering = Lives(lives.table, lives.uid, enter, expires, lives.age, aged=lives.aged and at_once)
+        entering = entering.filter(enter < expires)
+        if not len(self._waiting) and entering.born_before(upto):
+            entering = entering.by_birth()
+            return entering if entering.aged else entering.numbered(self._uids)
+        self._waiting.add(entering.born, entering)
+        return self._waiting.release(upto).numbered(self._uids)
+
     def lifetimes(self, lives: Lives) -> tuple[Ordinals, Ordinals]:
         """When each row enters and leaves; equal or less where it is never seen."""
-        times = lives.age[0]
-        values = times
+        values = lives.born  # what is appended is born at its own time
         if self.attribute in self.schema.names and len(lives):
             values = to_ordinals(lives.table.column(self.attribute), self.attribute)
         enter, expires = self.spec.lifetime(values)
-        return np.maximum(enter, times), expires
+        return (enter if enter is lives.born else np.maximum(enter, lives.born)), expires
 
     def _ticks(self, times: Ordinals, out: Lives, upto: int) -> Ordinals | None:
         self._ends_to_come.add(out.expires[out.expires != FOREVER])

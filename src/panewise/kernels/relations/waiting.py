@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Mask, Uids, by_age, integers
+from panewise.kernels.relations.delta import Delta, Lives, Uids, integers
 from panewise.kernels.relations.operator import RelationOperator, Saved
+from panewise.kernels.relations.runs import LivesRun, Run, StreamRun, joined
 from panewise.kernels.relations.stores.arena import Arena
 
 MANY_RUNS = 32
-
-
-@dataclass(frozen=True)
-class _Run:
-    due: Ordinals
-    lives: Lives
-
-    @property
-    def first(self) -> int:
-        return int(self.due.min())
-
-    def take(self, places: Ordinals) -> _Run:
-        return _Run(self.due[places], self.lives.take(places))
-
-    def parted(self, ready: Mask) -> tuple[_Run, _Run]:
-        """Those that are ready, which are due first, and the others; a run is sorted once and then cut, not copied."""
-        count = int(np.count_nonzero(ready))
-        run = self if ready[:count].all() else self.ordered()
-        return (_Run(run.due[:count], run.lives.slice(0, count)),
-                _Run(run.due[count:], run.lives.slice(count, len(run.due) - count)))
-
-    def ordered(self) -> _Run:
-        order = by_age(self.due, self.lives.age)
-        return self if order is None else self.take(order)
 
 
 class Waiting:
@@ -46,18 +22,21 @@ class Waiting:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self._runs: list[_Run] = []
+        self._runs: list[Run] = []
 
     def __len__(self) -> int:
         return sum(len(run.due) for run in self._runs)
 
     def add(self, due: Ordinals, lives: Lives) -> None:
         """Rows, and when each may go."""
-        if len(due):
-            self._runs.append(_Run(due, lives))
+        self.add_run(LivesRun(due, lives))
+
+    def add_run(self, run: Run) -> None:
+        """Rows that came together."""
+        if len(run.due):
+            self._runs.append(run)
         if len(self._runs) > MANY_RUNS:
-            runs = self._runs
-            self._runs = [_Run(np.concatenate([r.due for r in runs]), Lives.concat([r.lives for r in runs]))]
+            self._runs = [LivesRun(*joined(self._runs))]
 
     def due_below(self, upto: int) -> Ordinals:
         """The instants of all rows that a bound would set free."""
@@ -66,8 +45,8 @@ class Waiting:
 
     def release(self, upto: int) -> Lives:
         """The rows whose instant is below the bound, by instant, ties by age."""
-        freed: list[_Run] = []
-        kept: list[_Run] = []
+        freed: list[Run] = []
+        kept: list[Run] = []
         for run in self._runs:
             ready = run.due < upto
             if ready.all():
@@ -81,14 +60,13 @@ class Waiting:
         self._runs = kept
         if not freed:
             return Lives.none(self.schema)
-        due = np.concatenate([run.due for run in freed])
-        lives = Lives.concat([run.lives for run in freed])
+        due, lives = joined(freed)
         return lives.ordered(due)
 
     @property
     def nbytes(self) -> int:
         """Bytes kept."""
-        return sum(int(run.lives.table.nbytes) + 8 * len(run.due) * (4 + len(run.lives.age)) for run in self._runs)
+        return sum(run.nbytes for run in self._runs)
 
     def saved(self, prefix: str = "") -> dict[str, pa.Table]:
         """All rows as tables."""
@@ -125,17 +103,15 @@ class SourceRows(RelationOperator):
 
     def arrive(self, table: pa.Table, due: Ordinals, times: Ordinals, *arrivals: Ordinals) -> None:
         """Rows that are not late; ``due`` is the bound that completes each, ``times`` its own instant."""
-        none = integers(len(due))
-        due = arrivals[0] if self._by_arrival else due
-        self.waiting.add(due, Lives(table, none, times, np.full(len(due), FOREVER), np.stack([times, *arrivals])))
+        self.waiting.add_run(StreamRun(table, arrivals[0] if self._by_arrival else due, times, arrivals))
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """What the bound set free."""
         lives = self.waiting.release(upto)
         if len(lives):
-            earliest = int(lives.born.min())
+            earliest = int(lives.born[0] if lives.aged else lives.born.min())
             self.first = earliest if self.first is None else min(self.first, earliest)
-        lives = Lives(lives.table, self._uids.draw(len(lives)), lives.born, lives.expires, lives.age)
+        lives = lives.numbered(self._uids)
         return Delta(lives, ticks=np.unique(lives.born) if self._ticking else None)
 
     def snapshot(self) -> Saved:

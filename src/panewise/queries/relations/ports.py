@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ class Port:
     """Rows are dated by their place among all that arrived."""
     leaves: list[SourceRows | Feed] = field(default_factory=list)
 
+    @cached_property
+    def _whole(self) -> pa.Schema:
+        return pa.schema(list(self.schema.columns.items()))
+
     @property
     def key(self) -> str:
         """What the combined progress calls it."""
@@ -56,9 +61,9 @@ class Port:
         """Rows with the bounds in force, and what the progress policy promises after them."""
         return self.source.take(table, arrived)
 
-    def late(self, chunk: Chunk, reached: int) -> Mask:
-        """Which rows are below a bound that was in force, or below what all inputs together have passed."""
-        if chunk.values is None:
+    def late(self, chunk: Chunk, reached: int | None) -> Mask:
+        """Which rows are below a bound that was in force, or below what all inputs together have passed; None: none."""
+        if chunk.values is None or reached is None:
             return np.zeros(chunk.table.num_rows, np.bool_)
         if isinstance(chunk.guard, Trailing):
             return chunk.guard.late(reached)
@@ -84,9 +89,9 @@ class Port:
 
     def _complete(self, table: pa.Table) -> pa.Table:
         """All declared columns; those that were not given are null."""
-        columns = self.schema.columns
-        if table.column_names == list(columns):
+        if table.schema.equals(self._whole):
             return table.combine_chunks()
+        columns = self.schema.columns
         given = set(table.column_names)
         return pa.table([table.column(n) if n in given else pa.nulls(table.num_rows, t)
                          for n, t in columns.items()], names=list(columns)).combine_chunks()

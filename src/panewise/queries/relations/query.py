@@ -149,8 +149,10 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
             taken = [(port, *port.take(table, self._arrived)) for port in ports]
-            late = [port.late(chunk, self._reached) & self.guarded for port, chunk, _ in taken]
-            self._refuse_late(taken, late)
+            late = [port.late(chunk, self._reached if self.guarded else None) for port, chunk, _ in taken]
+            some_late = [bool(mask.any()) for mask in late]
+            if self.late is LatePolicy.ERROR and any(some_late):
+                self._refuse_late(taken, late)
             self._push_inside(stream, table)
         except Exception:
             for port, state, _ in saved:
@@ -159,19 +161,17 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         self._arrived += table.num_rows
         if self.watch is not None:
             self.watch.rows(stream, table)
-        for (port, chunk, promises), mask, (_, _, idle) in zip(taken, late, saved, strict=True):
+        for (port, chunk, promises), mask, some, (_, _, idle) in zip(taken, late, some_late, saved, strict=True):
             port.source.rows += table.num_rows
-            late_or_not = slice(None) if not mask.any() else ~mask
-            port.arrive(chunk.filter(~mask) if mask.any() else chunk, self._place,
-                        None if signs is None else signs[late_or_not])
+            port.arrive(chunk.filter(~mask) if some else chunk, self._place,
+                        signs[~mask] if some and signs is not None else signs)
             if idle:
                 self._meld.set_idle(port.key, idle=False)
             for promise in promises:
                 self._promise(port, promise)
         self._place += table.num_rows
-        missed = np.logical_or.reduce(late)
-        if missed.any():
-            self._late.add(ports[0].source, taken[0][1], missed, self._reached)
+        if any(some_late):
+            self._late.add(ports[0].source, taken[0][1], np.logical_or.reduce(late), self._reached)
         return self._advance()
 
     def _signs(self, ports: list[Port], item: RowsIn) -> Ordinals | None:
@@ -198,8 +198,6 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         return self.guarded or (self._ends and any(isinstance(inner, InnerPairs) for inner in self._ports.inner))
 
     def _refuse_late(self, taken: list[Any], late: list[Any]) -> None:
-        if self.late is not LatePolicy.ERROR:
-            return
         for (_, chunk, _), mask in zip(taken, late, strict=True):
             if mask.any():
                 at = int(np.flatnonzero(mask)[0])

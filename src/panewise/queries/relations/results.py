@@ -53,8 +53,10 @@ class ResultForm(ABC):
     def instants(self, at: Ordinals) -> pa.Array:
         """Instants as the plan's time; one that never comes, or was before everything, is null."""
         undated = (at == FOREVER) | (at == ALWAYS)
+        if not undated.any():
+            return from_ordinals(at.copy(), self.kind)  # who keeps results does not keep what they were cut from
         column = from_ordinals(np.where(undated, 0, at), self.kind)
-        return pc.if_else(pa.array(undated), pa.scalar(None, column.type), column) if undated.any() else column
+        return pc.if_else(pa.array(undated), pa.scalar(None, column.type), column)
 
 
 class StreamForm(ResultForm):
@@ -91,8 +93,8 @@ class LivesForm(ResultForm):
         lives = delta.lives
         if (lives.born[1:] < lives.born[:-1]).any():
             lives = lives.take(np.argsort(lives.born, kind="stable"))
-        dated = lives.table.append_column(VALID_FROM, self.instants(lives.born))
-        return dated.append_column(EXPIRES_AT, self.instants(lives.expires))
+        instants = self.instants(lives.born), self.instants(lives.expires)
+        return pa.Table.from_arrays([*lives.table.columns, *instants], schema=self.schema)
 
 
 class CurrentLivesForm(KeepsAlive, LivesForm):

@@ -7,18 +7,22 @@ whoever asks knows which slots are still taken.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import FOREVER, integers
 from panewise.kernels.relations.stores.arena import Growing
+from panewise.kernels.relations.stores.queues_numba import by_day, extent
 
 Entries = tuple[Ordinals, Ordinals]
 """Slots, and the ends of their rows."""
 DAYS = 10
 """Into how many days a calendar cuts the longest life seen."""
+MANY_DAYS = 1024
+"""So many may lie between entries that are put into days by counting; there are more when rows long gone are held."""
 
 
 class ExpiryQueue(ABC):
@@ -99,27 +103,38 @@ class Calendar(ExpiryQueue):
 
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """Into the day of each row's end."""
-        known = expires != FOREVER
-        if not known.all():
-            slots, expires = slots[known], expires[known]
-        if not len(slots):
+        known, low, high = extent(expires, FOREVER)
+        if not known:
             return
-        longest = max(1, (int(expires.max()) - max(now, int(expires.min()) - 1)) // DAYS)
+        if known < len(slots):
+            comes = expires != FOREVER
+            slots, expires = slots[comes], expires[comes]
+        longest = max(1, (high - max(now, low - 1)) // DAYS)
         if longest > self._width:
             if longest > 4 * self._width and self._days:  # much longer lives than before: the days were too short
                 slots, expires = joined([(slots, expires), *(part for day in self._days.values() for part in day)])
+                _, low, high = extent(expires, FOREVER)
                 self._days, self._width = {}, longest
             elif not self._days:
                 self._width = longest
-        days = expires // self._width
-        first, last = int(days.min()), int(days.max())
-        if last == first:
-            self._days.setdefault(first, []).append((slots.copy(), expires.copy()))
-            return
-        order = np.argsort(days, kind="stable")
-        sorted_ = days[order]
-        for part in np.split(order, np.flatnonzero(sorted_[1:] != sorted_[:-1]) + 1):
-            self._days.setdefault(int(days[part[0]]), []).append((slots[part], expires[part]))
+        for day, part in self._in_days(slots, expires, low // self._width, high // self._width):
+            self._days.setdefault(day, []).append(part)
+
+    def _in_days(self, slots: Ordinals, expires: Ordinals, first: int, last: int) -> Iterator[tuple[int, Entries]]:
+        """Entries of every day that has some; copies, so that a long life does not hold the others of its step."""
+        if first == last:
+            yield first, (slots.copy(), expires.copy())
+        elif last - first < MANY_DAYS:
+            slots, expires, begins = by_day(slots, expires, self._width, first, last - first + 1)
+            for day, (begin, end) in enumerate(pairwise(begins.tolist()), first):
+                if begin < end:
+                    yield day, (slots[begin:end].copy(), expires[begin:end].copy())
+        else:
+            days = expires // self._width
+            order = np.argsort(days, kind="stable")
+            sorted_ = days[order]
+            for part in np.split(order, np.flatnonzero(sorted_[1:] != sorted_[:-1]) + 1):
+                yield int(days[part[0]]), (slots[part], expires[part])
 
     def passed(self, upto: int) -> Entries:
         """All of the days that have passed, and what has passed of today."""
@@ -130,11 +145,13 @@ class Calendar(ExpiryQueue):
                 found += parts
             else:
                 self._begin(parts)
-        for i, (slots, expires) in enumerate(self._today):
-            cut = int(np.searchsorted(expires, upto))
-            found.append((slots[:cut], expires[:cut]))
-            self._today[i] = slots[cut:], expires[cut:]
-        self._today = [run for run in self._today if len(run[0])]
+        today, self._today = self._today, []
+        for slots, expires in today:
+            cut = int(expires.searchsorted(upto))
+            if cut:
+                found.append((slots[:cut], expires[:cut]))
+            if cut < len(slots):
+                self._today.append((slots[cut:], expires[cut:]))
         return joined(found)
 
     def entries(self) -> Entries:
@@ -196,5 +213,7 @@ class Unqueued(ExpiryQueue):
 
 def joined(parts: Sequence[Entries]) -> Entries:
     """One after the other."""
+    if len(parts) == 1:
+        return parts[0]
     return (np.concatenate([integers(), *(slots for slots, _ in parts)]),
             np.concatenate([integers(), *(expires for _, expires in parts)]))
