@@ -94,6 +94,17 @@ class WindowStage:
         by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)}
         return {column: by_column.get(column, f"{HIDDEN}{column}") for column in self.node.window.partition}
 
+    @property
+    def has_slack(self) -> bool:
+        """Whether a late row may still count: by a slack policy, where windows close one by one at a bound."""
+        if self.late not in {LatePolicy.CONSISTENT, LatePolicy.GENEROUS}:
+            return False
+        try:
+            self.node.window.spec.closed_below(0)
+        except NotImplementedError:
+            return False
+        return True
+
     def prepare(self, chunk: Chunk, *, guarded: bool) -> Prepared:
         """Compute and check everything of a chunk that can be refused; nothing is counted yet.
 

@@ -67,6 +67,21 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
             return d.produced(node)
 
 
+def broken_promises(d: Definition, node: Node, guard: Guard) -> list[Tup]:
+    """The late rows of the sources below a node, as they entered: no selection on the way hides one."""
+    match node:
+        case Source():
+            return [t for t in d.stream(node, guard) if t.late_by is not None]
+        case Filter() | Project() | Qualify() | Lifetime():
+            return broken_promises(d, node.inputs[0], operators.guard_below(node, guard))
+        case Union():
+            guards = operators.guards_of_union(node, guard)
+            return [t for part, below in zip(node.parts, guards, strict=True) for t in broken_promises(d, part, below)]
+        case TableJoin():
+            return broken_promises(d, node.input, guard)
+    return []  # what other operators put out keeps the promises they make
+
+
 # -- sources -------------------------------------------------------------------------------------------------------
 
 

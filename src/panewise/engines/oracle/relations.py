@@ -58,6 +58,8 @@ def external_of(d: Definition, node: Node, tau: int) -> list[Tup]:
 
 
 def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tup]:
+    if isinstance(node, Lifetime):  # a query that has stopped tells nothing more: what it told last stands
+        return d.relation(node.input, min(tau, d.stop(node) - 1), external=external)
     below = [] if isinstance(node, _LEAVES) else [d.relation(n, tau, external=external) for n in node.inputs]
     match node:
         case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
@@ -75,8 +77,6 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
             return tables.join_as_of_birth(d, node, rows)
         case Distinct():
             return _distinct(d, node, tau, external)
-        case Lifetime():
-            return below[0] if tau < d.stop(node) else []
         case Filter() | Project() | Qualify():
             return operators.each_row(d, node, below[0])
         case Union():

@@ -46,6 +46,7 @@ from panewise.planner.forms import (
     is_internal,
     is_mixed,
     is_retroactive,
+    stops,
 )
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
@@ -82,7 +83,7 @@ class Compiler:
         self._read = columns_read(plan)
         self._numbers = numbered(node.name for node in plan.walk() if isinstance(node, n.Named))
         if form is Form.STREAM:
-            return self.stream(plan, None)
+            return self.stream(plan, TIME if stops(plan) else None)
         return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
 
     @contextmanager
