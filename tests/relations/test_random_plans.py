@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from panewise.plan.nodes import Node, RelationToStream
 from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.rewrites.closure import steps
+from relations.instants import assert_like_the_oracle_at_every_instant
 from relations.plans import PLACES
-from relations.random_plans import OPERATORS, STREAM_KINDS, cases, every_operator
+from relations.random_plans import EVERYTHING, STREAM_KINDS, cases, every_operator
 from relations.running import assert_like_the_oracle, run_relation
 
-everything = pytest.mark.parametrize("operator", [*OPERATORS, "stream"])
-"""Also with a relation that becomes a stream and has a window again."""
+everything = pytest.mark.parametrize("operator", EVERYTHING)
 
 
 @everything
@@ -30,7 +30,7 @@ everything = pytest.mark.parametrize("operator", [*OPERATORS, "stream"])
 def test_every_plan_equals_its_definition_at_every_instant(operator: str, data: st.DataObject, cuts: frozenset[int],
                                                            saves: frozenset[int]) -> None:
     plan, timeline = data.draw(cases(operator, calendar=True, tables=True, again=True))
-    assert_like_the_oracle(plan, timeline, cuts, saves)
+    assert_like_the_oracle_at_every_instant(plan, timeline, cuts, saves)
 
 
 @every_operator
