@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
 from panewise.engines.oracle.late import TIME
-from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, value_of
+from panewise.engines.oracle.tuples import Tup, attribute_of, one_zero, partitions, value_of
 from panewise.plan.nodes import (
     POSITION_COLUMN,
     AntiJoin,
@@ -167,7 +167,7 @@ def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
         value = value_of(row.values)
         if surplus[value] > 0:
             surplus[value] -= 1
-            kept.append(row)
+            kept.append(row.with_values(one_zero(row.values)))
     return kept[::-1]
 
 
@@ -178,6 +178,7 @@ def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[T
     any time or each replaces the one before: then it is the value that comes and goes.
     """
     rows = _youngest(d, node, tau, external) if node.policy == "recent" else _kept(d, node, tau, external)
+    rows = [t.with_values(one_zero(t.values)) for t in rows]
     by_value = external and d.is_strict(node)
     return [replace(t, key=("value", value_of(t.values))) for t in rows] if by_value else rows
 

@@ -44,7 +44,7 @@ from panewise.queries.relations.watched import PlanWatch
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
 
 KIND = "embedded-relation"
-VERSION = 4
+VERSION = 5
 
 
 class RelationQuery(ShowsLateRowsInside, TellsPromises):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
-from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows
+from panewise.kernels.relations.stateless import FilterRows, OneZero, ProjectRows, RenameRows
 from panewise.plan import nodes as n
 from panewise.planner.labels import Label
 
@@ -66,6 +66,13 @@ class Stage:
         for stage in self.inputs:
             yield from stage.walk()
         yield self
+
+
+def with_one_zero(below: Stage) -> Stage:
+    """The input of an operator that compares whole rows; only floats have two zeros."""
+    if not any(pa.types.is_floating(field.type) for field in below.schema):
+        return below
+    return Stage(OneZero(below.schema), (below,), below.label, "hidden")
 
 
 def snapshot(root: Stage) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:
