@@ -124,13 +124,15 @@ class _Bounds:
 
 
 def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
-    """The Python value of a column's type: times may come as integers or text, floats as integers."""
+    """The Python value of a column's type: times may come as integers or text, floats as integers, decimals short."""
     if value is None:
         return None
     if pa.types.is_timestamp(data_type) or pa.types.is_date(data_type):
         kind = OrdinalKind.of(data_type, column)
         shown = kind.present(kind.parse(value))
         return shown.replace(tzinfo=None) if isinstance(shown, datetime) and data_type.tz is None else shown
+    if pa.types.is_decimal(data_type):  # how many digits an average has follows from the type
+        return pa.scalar(value, data_type).as_py()
     return float(value) if pa.types.is_floating(data_type) and isinstance(value, int) else value
 
 
