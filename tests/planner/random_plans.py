@@ -36,12 +36,14 @@ windows = st.sampled_from(sorted(WINDOWS)).map(WINDOWS.__getitem__)
 logical = st.sampled_from([WINDOWS[name] for name in sorted(WINDOWS) if "rows" not in name])
 
 
-def timeline_of(*streams: list[tuple[int, str, int]]) -> Timeline:
+def timeline_of(*streams: list[tuple[int, str | None, int | None]]) -> Timeline:
     return by_time(**{name: [{"ts": ts, "v": v, "x": x} for ts, v, x in data]
                       for name, data in zip("abc", streams, strict=False)})
 
 
-cells = st.lists(st.tuples(st.integers(0, 11), st.sampled_from("pq"), st.integers(0, 3)), max_size=5)
+cells = st.lists(st.tuples(st.integers(0, 11), st.sampled_from([*"pqpqpq", None]),
+                           st.sampled_from([0, 1, 2, 3] * 2 + [None])),
+                 max_size=5)
 timelines = st.builds(timeline_of, cells, cells, cells)
 
 
@@ -77,6 +79,14 @@ def predicates(node: n.Node) -> st.SearchStrategy[Scalar]:
     return st.sampled_from(parts or ["1 = 1"]).map(Scalar.parse)
 
 
+def item(column: str) -> st.SearchStrategy[n.NamedScalar]:
+    """A column as it is, or a number computed from it."""
+    made = [n.NamedScalar.column(column)] * 3
+    if column.endswith("x"):
+        made.append(n.NamedScalar(column, Scalar.parse(f"`{column}` + 1")))
+    return st.sampled_from(made)
+
+
 @st.composite
 def plans(draw: st.DrawFn, operators: int = 4) -> n.Node:
     """A random relation with at most this many operators above its windows; columns of its leaves are ts, v, x."""
@@ -101,12 +111,17 @@ def plans(draw: st.DrawFn, operators: int = 4) -> n.Node:
             return n.Filter(below, draw(predicates(below)))
         if kind == "project":
             kept = draw(st.lists(st.sampled_from(below.columns), min_size=1, max_size=3, unique=True))
-            return n.Project(below, tuple(n.NamedScalar.column(c) for c in kept))
+            return n.Project(below, tuple(draw(item(c)) for c in kept))
         if kind == "distinct":
             return n.Distinct(below, draw(st.sampled_from(["keep", "recent"])))
         keys = draw(st.lists(st.sampled_from(below.columns), min_size=1, max_size=2, unique=True))
         named = tuple(n.NamedScalar(f"key.{c}", Scalar.column(c)) for c in keys)
-        return n.GroupAggregate(below, named, (call("count.x", "count"),))
+        calls = [call("count.x", "count"), *([call("top.x", "max", f"`{numbers(below)[0]}`"),
+                                              call("total.x", "sum", f"`{numbers(below)[0]}`"),
+                                              call("kinds.x", "count", f"`{numbers(below)[0]}`", distinct=True)]
+                                             if numbers(below) else [])]
+        some = draw(st.lists(st.sampled_from(calls), min_size=1, max_size=3, unique_by=lambda c: c.name))
+        return n.GroupAggregate(below, named if draw(st.integers(0, 4)) else (), tuple(some))
 
     def binary(kind: str, left: n.Node, right: n.Node) -> n.Node:
         if kind in {"union", "except"}:
@@ -117,7 +132,9 @@ def plans(draw: st.DrawFn, operators: int = 4) -> n.Node:
                                                                                             lambda p: p[1])))
             sides = [n.Project(side, tuple(n.NamedScalar.column(pair[i]) for pair in kept))
                      for i, side in enumerate((left, right))]
-            return n.Union(tuple(sides)) if kind == "union" else n.BagDifference(*sides)
+            if kind == "except":
+                return n.BagDifference(*sides)
+            return n.Union((*sides, *draw(st.lists(st.sampled_from(sides), max_size=1))))
         if kind == "join" or draw(st.booleans()):  # else the names stay as they are, as those of a join do in SQL
             left, right = (n.Qualify(side, next(aliases)) for side in (left, right))
         elif set(left.columns) & set(right.columns):
@@ -126,6 +143,9 @@ def plans(draw: st.DrawFn, operators: int = 4) -> n.Node:
                       if one[-1] == other[-1] and one[-1] in "vx"]
         conditions += [f"`{one}` = `{other}` AND `{one}` + `{other}` > 2" for one in numbers(left)
                        for other in numbers(right)]  # says more of two columns than that they are equal
+        conditions += [f"`{one}` < `{other}`" for one in numbers(left)[:1] for other in numbers(right)[:1]]
+        conditions += [f"`{one}` = `{other}` OR `{numbers(left)[0]}` = `{numbers(right)[0]}`" for one in texts(left)[:1]
+                       for other in texts(right)[:1] if numbers(left) and numbers(right)]
         condition = draw(st.sampled_from(conditions)) if conditions else None
         predicate = None if condition is None else Scalar.parse(condition)
         node = {"join": n.Join, "exists": n.SemiJoin, "not exists": n.AntiJoin}[kind]

@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import Filter, Join, NamedScalar, Node, Project, Qualify, SemiJoin, Union
 from relations.leaf_plans import relations
+from relations.operator_shapes import conditions
 from relations.plans import columns, windows
 from relations.positive_plans import internal
 
 K = NamedScalar.column("k")
-CONDITIONS = st.sampled_from(["k = `r.k`", "k = `r.k` AND v >= `r.v`", "v < `r.v`"])
+CONDITIONS = st.sampled_from(["k = `r.k`", "k = `r.k` AND v >= `r.v`", "v < `r.v`", "k = `r.k` OR v = `r.v`"])
+MET = conditions("`l.k` = `r.k`", "`l.k` = `r.k`", "`l.k` = `r.k` OR `l.v` = `r.v`", "`l.v` < `r.v`")
+
+
+LEAVES = st.sampled_from("st").flatmap(windows).map(lambda window: internal(columns(window, "k", "v")))
 
 
 def matched(left: Node, right: Node, on: str = "k = `r.k`") -> Node:
@@ -30,10 +35,10 @@ def internals(draw: st.DrawFn, depth: int) -> Node:
         case "exists":
             return matched(one, other, draw(CONDITIONS))
         case "join":
-            pairs = Join(Qualify(one, "l"), Qualify(other, "r"), Scalar.parse("`l.k` = `r.k`"))
+            pairs = Join(Qualify(one, "l"), Qualify(other, "r"), draw(MET))
             return Project(pairs, (NamedScalar("k", Scalar.column("l.k")), NamedScalar("v", Scalar.column("r.v"))))
         case "union":
-            return Union((one, other))
+            return Union((one, other, *draw(st.lists(LEAVES, max_size=1))))
         case "filter":
             return Filter(one, Scalar.parse("v <> 2"))
         case _:
@@ -52,9 +57,9 @@ def mixtures(draw: st.DrawFn, depth: int) -> Node:
         case "exists":
             return matched(one, other, draw(CONDITIONS))
         case "join":
-            pairs = Join(Qualify(one, "l"), Qualify(other, "r"), Scalar.parse("`l.k` = `r.k`"))
+            pairs = Join(Qualify(one, "l"), Qualify(other, "r"), draw(MET))
             return Project(pairs, (NamedScalar("k", Scalar.column("l.k")), NamedScalar("v", Scalar.column("r.v"))))
         case "union":
-            return Union((one, other))
+            return Union((one, other, *draw(st.lists(LEAVES, max_size=1))))
         case _:
             return Filter(one, Scalar.parse("v <> 2"))

@@ -17,7 +17,8 @@ from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, source
 from relations.random_plans import by_rows, is_legal
 
 STREAMS = ("s", "t", "u")
-CONDITIONS = (None, "`{l}.k` = `{r}.k`", "`{l}.k` = `{r}.k`", "`{l}.k` = `{r}.k` AND `{l}.v` <= `{r}.v`")
+CONDITIONS = (None, "`{l}.k` = `{r}.k`", "`{l}.k` = `{r}.k`", "`{l}.k` = `{r}.k` AND `{l}.v` <= `{r}.v`",
+              "`{l}.k` = `{r}.k` OR `{l}.v` = `{r}.v`", "`{l}.v` < `{r}.v`")
 
 
 def as_stream(pairs: Node, ts: str, k: str, v: str) -> Project:

@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import Filter, Join, NamedScalar, Node, Project, Qualify, Source, Union, Window
+from relations.operator_shapes import conditions
 from relations.plans import columns, timelines
 from relations.random_plans import Drawn
 
 Windows = Callable[[str], st.SearchStrategy[Window]]
 
 
+KEPT = conditions("v <> 2", "v <> 2", "k = 'a' OR v > 1", "k IS NULL OR v <> 2")
+MET = conditions("`l.k` = `r.k`", "`l.k` = `r.k`", "`l.k` = `r.k` OR `l.v` = `r.v`", "`l.v` < `r.v`",
+                 "`l.k` = `r.k` AND (`l.v` < 3 OR `r.v` > 1)")
 KINDS = ("filter", "project", "union", "join")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -30,18 +34,18 @@ def positive(draw: st.DrawFn, windows: Windows, operators: int = 4, *, joins: bo
             return columns(draw(windows(draw(st.sampled_from("st")))), "k", "v")
         kind = top or draw(st.sampled_from(["filter", "project", "union", *(["join"] * 3 if joins else [])]))
         if kind == "filter":
-            return Filter(build(budget - 1), Scalar.parse("v <> 2"))
+            return Filter(build(budget - 1), draw(KEPT))
         if kind == "project":
             return Project(build(budget - 1), (NamedScalar.column("k"), NamedScalar("v", Scalar.parse("v + 1"))))
         left = draw(st.integers(0, budget - 1))
         one, other = build(left), build(budget - 1 - left)
         if kind == "union":
-            return Union((one, other))
-        pairs = Join(Qualify(one, "l"), Qualify(other, "r"), Scalar.parse("`l.k` = `r.k`"))
+            return Union((one, other, *(build(0) for _ in range(draw(st.sampled_from([0, 0, 1, 2]))))))
+        pairs = Join(Qualify(one, "l"), Qualify(other, "r"), draw(MET))
         both = Scalar.parse("4 * `l.v` + `r.v`")
         return Project(pairs, (NamedScalar("k", Scalar.column("l.k")), NamedScalar("v", both)))
 
-    return build(draw(st.integers(1, operators)), top)
+    return build(draw(st.sampled_from([*range(1, operators + 1), operators, operators])), top)
 
 
 @st.composite

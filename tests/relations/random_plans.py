@@ -12,31 +12,14 @@ import pytest
 from hypothesis import strategies as st
 
 from panewise.core.ordinals import OrdinalKind
-from panewise.core.scalar import Scalar
-from panewise.plan.nodes import (
-    AntiJoin,
-    BagDifference,
-    Distinct,
-    Filter,
-    GroupAggregate,
-    Join,
-    NamedScalar,
-    Node,
-    Project,
-    Qualify,
-    RelationToStream,
-    SemiJoin,
-    Source,
-    Union,
-    Window,
-    WindowClause,
-)
+from panewise.plan.nodes import GroupAggregate, Lifetime, Node, RelationToStream, Source, Window, WindowClause
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.legality import problems
 from panewise.progress.timeline import Timeline
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.calendar import CalendarWindow
 from panewise.windows.count import CountWindow
+from relations.operator_shapes import BINARY, UNARY, binary, unary
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, columns, source, timelines, windows
 from relations.random_days import CALENDAR_WINDOWS, days, in_days
 from relations.random_tables import beside_a_table, table_rows
@@ -45,9 +28,9 @@ from relations.test_group_aggregates import call
 STREAMS = ("s", "t")
 FOUR = ("s", "t", "u", "w")
 EVERY_WINDOW = TIME_WINDOWS | COUNT_WINDOWS
-UNARY = ("filter", "project", "distinct", "group")
-BINARY = ("union", "join", "except", "exists", "not exists")
 OPERATORS = (*UNARY, *BINARY)
+EVERYTHING = (*OPERATORS, "stream", "lifetime")
+"""Also a relation that becomes a stream and has a window again, and one that stops."""
 POSITIVE = ("filter", "project", "distinct", "union", "join")
 """Operators that take back nothing whose end was not known, over windows in time."""
 
@@ -55,20 +38,8 @@ every_operator = pytest.mark.parametrize("operator", OPERATORS)
 """A run for each operator on top. Hypothesis spends all but its first ten examples on variants of those it has, so
 many short runs see more plans than a long one."""
 
-K, V = NamedScalar.column("k"), NamedScalar.column("v")
-FILTERS = st.sampled_from(["v <> 2", "v > 0", "k = 'a' OR v < 2"]).map(Scalar.parse)
-ITEMS = st.sampled_from([
-    (K, NamedScalar("v", Scalar.parse("v % 3"))),
-    (K, NamedScalar("v", Scalar.parse("v + 1"))),
-    (NamedScalar("k", Scalar.parse("CASE WHEN v > 1 THEN k ELSE 'b' END")), V),  # another value to go by
-])
-FEW = Scalar.parse("v = 1")
-PAIRS = st.sampled_from(["`l.k` = `r.k`", "`l.v` = `r.v`", "`l.k` = `r.k` AND `l.v` <> `r.v`"]).map(Scalar.parse)
-MATCHES = st.sampled_from(["k = `r.k`", "v = `r.v`", "k = `r.k` AND v >= `r.v`"]).map(Scalar.parse)
-EXCEPTIONS = st.sampled_from(["k = `r.k` AND v = `r.v`", "k = `r.k` AND v < `r.v`", "v = `r.v`", "k = `r.k`"]).map(
-    Scalar.parse)
-VALUES = st.sampled_from([call("v", "sum", "v"), call("v", "count"), call("v", "max", "v")])
 DEPTHS = st.sampled_from([1, 2, 3, 4, 3, 4])
+LIFETIMES = st.sampled_from([2, 4, 6, 8])
 STREAM_KINDS = st.sampled_from([Kind.ISTREAM, Kind.DSTREAM, Kind.RSTREAM])
 
 
@@ -86,7 +57,7 @@ def relations(draw: st.DrawFn, depth: int, *, top: str | None = None, kinds: Spe
     """A plan this deep over windows of these kinds, with the operator ``top`` last.
 
     ``bare`` also reads streams without a window, ``tables`` joins some of what it reads with a table, ``again`` turns
-    relations into streams that have a window of their own; with ``apart`` every leaf has another stream.
+    relations into streams that have a window of their own, or ends them; with ``apart`` every leaf has another stream.
     """
     fresh = iter(streams if apart else ())
 
@@ -100,47 +71,28 @@ def relations(draw: st.DrawFn, depth: int, *, top: str | None = None, kinds: Spe
             return draw(beside_a_table(columns(below, "k", "v")))
         return columns(below, "k", "v")
 
-    def build(depth: int, kind: str | None) -> Node:
-        if depth == 0:
+    def build(height: int, kind: str | None) -> Node:
+        if height == 0:
             return leaf()
-        kind = kind or draw(st.sampled_from((*operators, "stream", "stream") if again else operators))
-        one = build(depth - 1, None)
+        kind = kind or draw(st.sampled_from((*operators, "stream", "stream", "lifetime") if again else operators))
+        one = build(height - 1, None)
         if kind in BINARY:
-            return draw(binary(kind, one, build(draw(st.integers(0, min(depth - 1, 1))), None)))
-        return draw(stream_again(one, kinds) if kind == "stream" else unary(kind, one))
+            other = build(draw(st.integers(0, min(height - 1, 1))), None)
+            more = [leaf() for _ in range(draw(st.sampled_from([0, 0, 1, 2])))] if kind == "union" else []
+            return draw(binary(kind, one, other, more))
+        if kind == "lifetime":
+            return Lifetime(one, draw(LIFETIMES))
+        if kind == "stream":
+            return draw(stream_again(one, kinds))
+        ordered = again and kind == "groups" and is_legal(by_age(one))
+        return draw(unary(kind, one, ordered=ordered, shown=height == depth))
 
     return build(depth, top)
 
 
-@st.composite
-def unary(draw: st.DrawFn, kind: str, below: Node) -> Node:
-    """An operator over one relation."""
-    match kind:
-        case "filter":
-            return Filter(below, draw(FILTERS))
-        case "project":
-            return Project(below, draw(ITEMS))
-        case "distinct":
-            return Distinct(below, draw(st.sampled_from(["keep", "recent"])))
-        case _ if draw(st.booleans()):
-            return GroupAggregate(below, (K,), (draw(VALUES),))
-    return columns(GroupAggregate(below, (V,), (call("k", "max", "k"),)), "k", "v")
-
-
-@st.composite
-def binary(draw: st.DrawFn, kind: str, one: Node, other: Node) -> Node:
-    """An operator over two."""
-    match kind:
-        case "union":
-            return Union((one, other))
-        case "join":
-            pairs = Join(Qualify(one, "l"), Qualify(other, "r"), draw(PAIRS))
-            return Project(pairs, (NamedScalar("k", Scalar.column("l.k")), NamedScalar("v", Scalar.column("r.v"))))
-        case "except":
-            return BagDifference(one, draw(st.sampled_from([other, Filter(other, FEW)])))  # something is left
-        case "exists":
-            return SemiJoin(one, Qualify(other, "r"), draw(MATCHES))
-    return AntiJoin(one, Qualify(other, "r"), draw(EXCEPTIONS))
+def by_age(below: Node) -> Node:
+    """An aggregate that asks which row is older."""
+    return GroupAggregate(below, (), (call("v", "first", "v"),))
 
 
 @st.composite

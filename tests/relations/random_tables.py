@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pyarrow as pa
 from hypothesis import strategies as st
 
@@ -12,7 +14,8 @@ from panewise.progress.timeline import Arrival, Timeline
 from relations.plans import columns
 
 NAMES = {"at": pa.int64(), "k": pa.string(), "w": pa.int64()}
-CELLS = st.lists(st.tuples(st.integers(-2, 4), st.sampled_from("ab"), st.integers(0, 3)), min_size=1, max_size=4)
+CELLS = st.lists(st.tuples(st.integers(-2, 4), st.sampled_from([*"abab", None]), st.sampled_from([0, 1, 2, 3, None])),
+                 min_size=1, max_size=4)
 KINDS = st.sampled_from([SourceKind.NRR, SourceKind.RELATION])
 
 
@@ -32,7 +35,8 @@ def meeting(below: Node, kind: SourceKind, name: str = "q") -> Node:
 @st.composite
 def table_rows(draw: st.DrawFn, plan: Node) -> Timeline:
     """What the tables of a plan are told before anything else comes."""
-    return [Arrival(name, {"at": at, "k": k, "w": w}) for name in _tables(plan) for at, k, w in sorted(draw(CELLS))]
+    return [Arrival(name, {"at": at, "k": k, "w": w}) for name in _tables(plan)
+            for at, k, w in sorted(draw(CELLS), key=itemgetter(0))]
 
 
 @st.composite

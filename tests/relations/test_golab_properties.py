@@ -88,7 +88,7 @@ def strict(plan: Node) -> bool:
 
 def not_strict(operator: str, **options: Any) -> st.SearchStrategy[Drawn]:
     """Plans over windows in time whose results leave when they said."""
-    return cases(operator, depths=st.sampled_from([1, 2, 3, 3]), kinds=TIME_WINDOWS, operators=POSITIVE,
+    return cases(operator, depths=st.sampled_from([1, 2, 3, 4, 3, 4]), kinds=TIME_WINDOWS, operators=POSITIVE,
                  only=lambda plan: not strict(plan), times=14, **options)
 
 

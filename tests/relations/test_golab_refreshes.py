@@ -21,7 +21,7 @@ from relations.plans import columns, source, window
 from relations.positive_plans import KINDS, every_kind, positive_cases, with_windows
 from relations.random_plans import cases, every_operator
 from relations.running import run_relation
-from relations.test_random_plans import net
+from relations.test_random_plans import net, value_of
 
 LATEST = 32
 LEAST = 5
@@ -43,7 +43,7 @@ def scoped(stream: str, least: int = LEAST) -> st.SearchStrategy[Window]:
 def came(plan: Node, timeline: Timeline, *, restore: bool) -> Bag:
     """What Istream puts out, by value and instant."""
     rows, _ = run_relation(RelationToStream(plan, Kind.ISTREAM, restore=restore), timeline)
-    return Counter((repr([row["k"], row["v"]]), row["valid_from"]) for row in rows)
+    return Counter((value_of(row), row["valid_from"]) for row in rows)
 
 
 def refresh(at: int, slide: int) -> int:
@@ -94,7 +94,7 @@ def test_property_7_no_restore_is_restore_without_the_results_dead_at_the_refres
     restored: Bag = Counter()
     plain: Bag = Counter()
     for row in lives:
-        at, value = refresh(row["valid_from"], slide), repr([row["k"], row["v"]])
+        at, value = refresh(row["valid_from"], slide), value_of(row)
         restored[value, at] += 1
         plain[value, at] += row["expires_at"] > at
     periodic = with_slide(plan, slide)

@@ -17,9 +17,10 @@ from panewise.progress.timeline import Arrival, Timeline
 from panewise.queries import open_plan
 from panewise.sql import parse
 from panewise.windows.count import CountWindow
+from relations.operator_shapes import PAIRS
 from relations.pair_plans import pairs
 from relations.plans import COLUMNS, PLACES, TIME_WINDOWS, columns, source, timelines, windows
-from relations.random_plans import PAIRS, is_legal
+from relations.random_plans import is_legal
 from relations.running import bag
 from relations.test_group_aggregates import call
 from spark.in_process_queries import Hosted

@@ -102,6 +102,16 @@ def is_append_only(node: Node) -> bool:
             return False
 
 
+def stops(plan: Node) -> bool:
+    """Whether a plan of nothing but streams has a LIFETIME: it must know its first row, so rows can be too late for it.
+
+    Results of window aggregates come in the order in which their windows close, and wait for nothing else.
+    """
+    if not is_append_only(plan) or not any(isinstance(node, Lifetime) for node in plan.walk()):
+        return False
+    return not any(isinstance(node, WindowAggregate) for node in plan.walk())
+
+
 # -- tables --------------------------------------------------------------------------------------------------------
 
 

@@ -35,7 +35,7 @@ def legal_form(plan: n.Node) -> LegalForm:
     found = next(problems(plan), None)
     if found is None:
         return LegalForm(plan)
-    rewritten = simplified(plan, late_rows=True)  # whoever runs it may show late rows
+    rewritten = simplified(plan)
     if next(problems(rewritten.plan), None) is not None:
         raise PlanError(found.message)
     return LegalForm(rewritten.plan, found.because, rewritten.by)

@@ -92,11 +92,10 @@ def is_relational(plan: n.Node) -> bool:
 
 
 def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, style: Style = "upa",
-             limit: int = LIMIT, late_rows: bool = False) -> Optimized:
+             limit: int = LIMIT) -> Optimized:
     """The cheapest legal plan of a query.
 
-    An illegal query is refused, unless a rewriting of it is legal (a join with a table above a negation). ``late_rows``
-    says that late rows are shown or are errors: then no selection goes below a window, where it would hide some.
+    An illegal query is refused, unless a rewriting of it is legal (a join with a table above a negation).
     """
     statistics = None if statistics is None else resolved(plan, statistics)
     known = statistics or NOTHING_KNOWN
@@ -113,7 +112,7 @@ def optimize(plan: n.Node, statistics: RelationStatistics | None = None, *, styl
     def cost(rewritten: n.Node) -> float:
         return costed(Rewritten(rewritten)).cost.total
 
-    for rewritten in _rewritings(plan, known, limit, late_rows, None if statistics is None else cost):
+    for rewritten in _rewritings(plan, known, limit, None if statistics is None else cost):
         message = next((problem.message for problem in problems(rewritten.plan)), None)
         if message is None and form_of(rewritten.plan) is not form:
             message = f"its results would be shown as {form_of(rewritten.plan).value}, not as {form.value}"
@@ -159,16 +158,16 @@ def candidate(rewritten: Rewritten, statistics: RelationStatistics | None, style
     return Candidate(rewritten.plan, rewritten.by, output, strict, structures, cost)
 
 
-def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int, late_rows: bool,
+def _rewritings(plan: n.Node, statistics: RelationStatistics, limit: int,
                 cost: Callable[[n.Node], float] | None) -> list[Rewritten]:
     if cost is None:
-        first = simplified(plan, late_rows=late_rows)
+        first = simplified(plan)
         return [Rewritten(plan), *([first] if first.plan != plan else [])]
-    found = closure(plan, limit=limit, late_rows=late_rows, cost=cost)
+    found = closure(plan, limit=limit, cost=cost)
     seen = {rewritten.plan for rewritten in found}
     best = found[1] if len(found) > 1 else found[0]
     for ordered in _by_heuristic(best.plan, statistics):
-        step = simplified(ordered, late_rows=late_rows)
+        step = simplified(ordered)
         if step.plan not in seen:
             found.append(Rewritten(step.plan, (*best.by, "join order by heuristic", *step.by)))
     return found

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from panewise.core.join_kinds import JoinKind
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan import nodes as n
-from panewise.planner.forms import is_append_only
 from panewise.planner.relation_statistics import speaks_of_inputs
 from panewise.windows.base import Clock
 
@@ -113,10 +112,6 @@ def _dated(plan: n.Node) -> Iterator[str]:
             if source.schema.time is None or _times(join, source) != {source.schema.time}:
                 yield (f"a changing relation over a join on another column than the time of {source.name!r} is not "
                        "yet run")
-    outside = set(_outside(plan))
-    if is_append_only(plan) and outside and any(isinstance(node, n.Lifetime) for node in plan.walk()):
-        yield (f"LIFETIME over pairs, which wait for the first row of all, together with {min(outside)!r}, whose rows "
-               "never wait, is not yet run")
     for window in plan.walk():
         if not isinstance(window, n.Window) or window.clause.spec.clock is not Clock.TIME or has_stream_join(window):
             continue
@@ -124,14 +119,6 @@ def _dated(plan: n.Node) -> Iterator[str]:
         if other := sorted(name for name in beside if window.clause.attribute not in ("", inside[name])):
             yield (f"the stream {other[0]!r} inside a join of streams and beside it, ordered by different columns, is "
                    "not yet run")
-
-
-def _outside(plan: n.Node) -> Iterator[str]:
-    """Streams that are read beside joins of streams."""
-    if isinstance(plan, n.Source):
-        yield plan.name
-    for below in () if isinstance(plan, n.TimePairs) else plan.inputs:
-        yield from _outside(below)
 
 
 def _times(join: n.BandJoin | n.TumblingJoin, source: n.Source) -> set[str | None]:

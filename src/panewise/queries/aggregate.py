@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
+from panewise.core.columns import one_zero
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import Ordinals, from_ordinals, to_ordinals
 from panewise.core.scalar import Scalar, evaluate
@@ -94,6 +95,17 @@ class WindowStage:
         by_column = {key.scalar.column_name: key.name for key in reversed(self.node.keys)}
         return {column: by_column.get(column, f"{HIDDEN}{column}") for column in self.node.window.partition}
 
+    @property
+    def has_slack(self) -> bool:
+        """Whether a late row may still count: by a slack policy, where windows close one by one at a bound."""
+        if self.late not in {LatePolicy.CONSISTENT, LatePolicy.GENEROUS}:
+            return False
+        try:
+            self.node.window.spec.closed_below(0)
+        except NotImplementedError:
+            return False
+        return True
+
     def prepare(self, chunk: Chunk, *, guarded: bool) -> Prepared:
         """Compute and check everything of a chunk that can be refused; nothing is counted yet.
 
@@ -104,7 +116,7 @@ class WindowStage:
         if guarded and self.late is LatePolicy.ERROR:
             self._refuse(values < chunk.bounds, values, chunk)
         columns = self.evaluate(chunk.table)
-        keys = pa.Table.from_arrays([columns[i] for i in self.key_places], schema=self.kernel.keys) \
+        keys = pa.Table.from_arrays([one_zero(columns[i]) for i in self.key_places], schema=self.kernel.keys) \
             if self.key_places else NO_KEYS
         arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]

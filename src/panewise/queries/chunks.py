@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.progress.generators import Bounds, bound_array
+from panewise.progress.generators import Bounds, Trailing, bound_array
+from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.lineage import Lineage
 
 
@@ -50,6 +51,14 @@ class Chunk:
     def bounds(self) -> Ordinals:
         """The bound that was in force when each row arrived, as an array."""
         return bound_array(self.guard)
+
+    def late(self, reached: int = NO_BOUND) -> npt.NDArray[np.bool_]:
+        """Which rows are below the bound that was in force when they came, or below one that holds for all of them."""
+        if self.values is None:
+            return np.zeros(self.table.num_rows, np.bool_)
+        if isinstance(self.guard, Trailing):
+            return self.guard.late(reached)
+        return (self.values < self.bounds) | (self.values < reached)
 
     def with_table(self, table: pa.Table) -> Chunk:
         """The same rows showing other columns."""

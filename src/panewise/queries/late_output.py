@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.ordinals import OrdinalKind, from_ordinals
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import LatePolicy, decide
 from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
 from panewise.queries.inputs import StreamInput
@@ -18,6 +18,17 @@ from panewise.queries.late_tables import runs, together
 
 LATE = "late"
 """The column that says why: the stream, the row's position in it, the bound in force, and how far below the row is."""
+
+
+def refuse_late(chunk: Chunk, late: npt.NDArray[np.bool_], attribute: str, kind: OrdinalKind) -> None:
+    """Under the policy ``error`` the first late row stops the run before anything of its batch is counted."""
+    if not late.any():
+        return
+    assert chunk.values is not None
+    at = int(np.flatnonzero(late)[0])
+    one = np.zeros(1, np.int64)
+    decide(LatePolicy.ERROR, one, one, chunk.values[at : at + 1], chunk.bounds[at : at + 1], lambda bound: bound,
+           stream=chunk.stream, attribute=attribute, kind=kind, first_row=int(chunk.rows[at]))
 
 
 class LateOutput:

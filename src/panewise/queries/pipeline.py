@@ -43,6 +43,11 @@ class Path:
         none = np.empty(0, np.int64)
         return self.process(Chunk(schema.empty_table(), self.source.name, none, none, none)).table
 
+    @property
+    def selects(self) -> bool:
+        """Whether some rows of the source do not come to the aggregate."""
+        return any(isinstance(operator, Select) for operator in self.operators)
+
     def then(self, *operators: Passing) -> Path:
         """A longer way."""
         return Path(self.source, (*self.operators, *operators), self.attribute)

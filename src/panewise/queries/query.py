@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, PlanError, SchemaError
@@ -21,11 +22,12 @@ from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 from panewise.queries.aggregate import WindowStage
+from panewise.queries.chunks import Chunk
 from panewise.queries.clockwork import Clockwork, set_idle
 from panewise.queries.events import WindowEvent, WindowLog
 from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
-from panewise.queries.late_output import LateOutput, ShowsLateRows
+from panewise.queries.late_output import LateOutput, ShowsLateRows, refuse_late
 from panewise.queries.operators import project, truth
 from panewise.queries.pipeline import Pipeline, compile_plan
 from panewise.queries.profile import Profile
@@ -110,6 +112,7 @@ class WindowQuery(ShowsLateRows):
         saved, idle = source.generator.snapshot(), source.generator.idle
         try:
             chunk, promises = source.take(table, self._arrived)
+            broken = self._broken_promises(stream, chunk)
             arriving = [(path, path.process(chunk)) for path in self._paths[stream]]
             ready = [(seen, self._running.prepare(seen, guarded=path.attribute is not None)) for path, seen in arriving]
             masks = [(seen, self._running.count(rows)) for seen, rows in ready]
@@ -118,8 +121,8 @@ class WindowQuery(ShowsLateRows):
             raise
         source.rows += table.num_rows
         self._arrived += table.num_rows
-        if any(mask.any() for _, mask in masks):
-            late = np.zeros(table.num_rows, np.bool_)
+        if any(mask.any() for _, mask in masks) or (broken is not None and broken.any()):
+            late = np.zeros(table.num_rows, np.bool_) if broken is None else broken
             for seen, mask in masks:
                 late[seen.rows[mask] - int(chunk.rows[0])] = True
             self._late.add(source, chunk, late, self._running.watermark)
@@ -129,6 +132,19 @@ class WindowQuery(ShowsLateRows):
             self._log.note_opened(self._running.kernel)
         return self._advance(stream, [promise for promise in promises if source.promise(promise)],
                              ripe=self._running.ripe())
+
+    def _broken_promises(self, stream: str, chunk: Chunk) -> npt.NDArray[np.bool_] | None:
+        """Rows that come too late, as they enter; None where the aggregate itself sees them all.
+
+        Under the slack policies a row is late if it missed a window, and one that WHERE leaves out is in none.
+        """
+        guarded = [path for path in self._paths[stream] if path.attribute is not None]
+        if not any(path.selects for path in guarded) or self._running.has_slack:
+            return None
+        late = chunk.late(self._running.watermark)
+        if self.late is LatePolicy.ERROR:
+            refuse_late(chunk, late, guarded[0].attribute or "", self._pipeline.aggregate.window.ordinal)
+        return late
 
     def finish(self, stream: str | None = None) -> pa.Table:
         """One input has ended, or all have: every window no other input can add to is output."""

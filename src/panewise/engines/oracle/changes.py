@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from panewise.engines.oracle.tuples import Tup, sortable, value_of
+from panewise.engines.oracle.tuples import Tup, one_zero, sortable, value_of
 from panewise.plan.nodes import Node
 from panewise.planner.forms import Form, form_of
 
@@ -42,7 +42,7 @@ def changes_of(d: Definition, node: Node) -> list[Change]:
     for tau in d.instants(node):
         now = d.relation(node, tau)
         for sign, old, new in ((-1, now, before), (+1, before, now)):
-            rows = {value_of(t.values): t.values for t in new}
+            rows = {value_of(t.values): one_zero(t.values) for t in new}
             moved: Counter[Hashable] = Counter(value_of(t.values) for t in new)
             moved -= Counter(value_of(t.values) for t in old)
             ordered = sorted(moved.elements(), key=lambda v: [sortable(x) for x in rows[v].values()])

@@ -92,14 +92,16 @@ class Definition:
 
     def admitted(self, node: Node, guard: Guard) -> list[Tup]:
         """The rows of a stream that are not late; the late ones go where the policy says."""
-        rows = self.stream(node, guard)
-        for row in rows:
-            if row.late_by is not None:
-                self.report_late(row)
-        return [row for row in rows if row.late_by is None]
+        self.report_late_rows(node, guard)
+        return [row for row in self.stream(node, guard) if row.late_by is None]
+
+    def report_late_rows(self, node: Node, guard: Guard) -> None:
+        """All rows that entered below a node too late: a promise is broken whatever WHERE would say of the row."""
+        for row in inputs.broken_promises(self, node, guard):
+            self.report_late(row)
 
     def report_late(self, row: Tup) -> None:
-        """A row missed something because it came too late."""
+        """A row came too late."""
         if self.policy == "error":
             raise LateRowError(f"row {dict(row.origin or row.values)} came after a punctuation had promised that "
                                f"nothing below {row.late_by} would; choose another late policy to go on")

@@ -12,11 +12,12 @@ from panewise.core.errors import PlanError
 from panewise.engines.oracle import changes, windows
 from panewise.engines.oracle.changes import Change, Form
 from panewise.engines.oracle.definition import Definition
+from panewise.engines.oracle.late import TIME
 from panewise.engines.oracle.tables import TableChange
-from panewise.engines.oracle.tuples import sorted_rows
+from panewise.engines.oracle.tuples import Tup, sorted_rows
 from panewise.engines.oracle.windows import Closing
 from panewise.plan.nodes import Named, Node, WindowAggregate
-from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, time_kind
+from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, stops, time_kind
 from panewise.progress.timeline import Timeline
 
 
@@ -67,7 +68,7 @@ class Oracle:
         """
         form = changes.form_of(self.plan)
         if form is Form.STREAM:
-            rows = self._definition.stream(self.plan)
+            rows = self._rows()
             if any(isinstance(node, WindowAggregate) for node in self.plan.walk()):
                 rows = sorted(rows, key=lambda t: t.order[1:])  # without the place that closed the window
             return [dict(t.values) for t in rows]
@@ -111,7 +112,11 @@ class Oracle:
         """What an engine may have put out after the item at this place of the timeline, in the order it would."""
         if changes.form_of(self.plan) is not Form.STREAM:
             raise PlanError("only streams put out rows one after the other; ask a relation for relation_at(instant)")
-        return [dict(t.values) for t in self._definition.stream(self.plan) if t.order[0] <= place]
+        return [dict(t.values) for t in self._rows() if t.order[0] <= place]
+
+    def _rows(self) -> list[Tup]:
+        """What a stream puts out; none of its rows is too late, unless it stops some time after the first."""
+        return self._definition.admitted(self.plan, TIME) if stops(self.plan) else self._definition.stream(self.plan)
 
     # -- presentation ------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from panewise.aggregates.registry import resolve
-from panewise.engines.oracle.tuples import Tup, frozen
+from panewise.engines.oracle.tuples import Tup, frozen, one_zero
 from panewise.plan.nodes import AggregateCall, NamedScalar
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def groups(d: Definition, keys: Sequence[NamedScalar], rows: Sequence[Tup]) -> l
     columns = [d.expressions.compute(key.scalar, [t.values for t in rows]) for key in keys]
     found: dict[Hashable, tuple[dict[str, Any], list[Tup]]] = {}
     for i, row in enumerate(rows):
-        key = {k.name: column[i] for k, column in zip(keys, columns, strict=True)}
+        key = one_zero({k.name: column[i] for k, column in zip(keys, columns, strict=True)})
         found.setdefault(frozen(key), (key, []))[1].append(row)
     return list(found.values())
 

@@ -67,6 +67,21 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
             return d.produced(node)
 
 
+def broken_promises(d: Definition, node: Node, guard: Guard) -> list[Tup]:
+    """The late rows of the sources below a node, as they entered: no selection on the way hides one."""
+    match node:
+        case Source():
+            return [t for t in d.stream(node, guard) if t.late_by is not None]
+        case Filter() | Project() | Qualify() | Lifetime():
+            return broken_promises(d, node.inputs[0], operators.guard_below(node, guard))
+        case Union():
+            guards = operators.guards_of_union(node, guard)
+            return [t for part, below in zip(node.parts, guards, strict=True) for t in broken_promises(d, part, below)]
+        case TableJoin():
+            return broken_promises(d, node.input, guard)
+    return []  # what other operators put out keeps the promises they make
+
+
 # -- sources -------------------------------------------------------------------------------------------------------
 
 
@@ -109,13 +124,15 @@ class _Bounds:
 
 
 def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
-    """The Python value of a column's type: times may come as integers or text, floats as integers."""
+    """The Python value of a column's type: times may come as integers or text, floats as integers, decimals short."""
     if value is None:
         return None
     if pa.types.is_timestamp(data_type) or pa.types.is_date(data_type):
         kind = OrdinalKind.of(data_type, column)
         shown = kind.present(kind.parse(value))
         return shown.replace(tzinfo=None) if isinstance(shown, datetime) and data_type.tz is None else shown
+    if pa.types.is_decimal(data_type):  # how many digits an average has follows from the type
+        return pa.scalar(value, data_type).as_py()
     return float(value) if pa.types.is_floating(data_type) and isinstance(value, int) else value
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
 from panewise.engines.oracle.late import TIME
-from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, value_of
+from panewise.engines.oracle.tuples import Tup, attribute_of, one_zero, partitions, value_of
 from panewise.plan.nodes import (
     POSITION_COLUMN,
     AntiJoin,
@@ -58,6 +58,8 @@ def external_of(d: Definition, node: Node, tau: int) -> list[Tup]:
 
 
 def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tup]:
+    if isinstance(node, Lifetime):  # a query that has stopped tells nothing more: what it told last stands
+        return d.relation(node.input, min(tau, d.stop(node) - 1), external=external)
     below = [] if isinstance(node, _LEAVES) else [d.relation(n, tau, external=external) for n in node.inputs]
     match node:
         case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
@@ -75,8 +77,6 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
             return tables.join_as_of_birth(d, node, rows)
         case Distinct():
             return _distinct(d, node, tau, external)
-        case Lifetime():
-            return below[0] if tau < d.stop(node) else []
         case Filter() | Project() | Qualify():
             return operators.each_row(d, node, below[0])
         case Union():
@@ -167,7 +167,7 @@ def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
         value = value_of(row.values)
         if surplus[value] > 0:
             surplus[value] -= 1
-            kept.append(row)
+            kept.append(row.with_values(one_zero(row.values)))
     return kept[::-1]
 
 
@@ -178,6 +178,7 @@ def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[T
     any time or each replaces the one before: then it is the value that comes and goes.
     """
     rows = _youngest(d, node, tau, external) if node.policy == "recent" else _kept(d, node, tau, external)
+    rows = [t.with_values(one_zero(t.values)) for t in rows]
     by_value = external and d.is_strict(node)
     return [replace(t, key=("value", value_of(t.values))) for t in rows] if by_value else rows
 

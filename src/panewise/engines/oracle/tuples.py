@@ -101,6 +101,11 @@ def frozen(value: Any) -> Hashable:
     return value if isinstance(value, Hashable) else repr(value)
 
 
+def one_zero(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row as it is shown where rows are compared: two zeros are one value, and it is 0.0."""
+    return {name: value + 0.0 if isinstance(value, float) else value for name, value in row.items()}
+
+
 def value_of(row: Mapping[str, Any]) -> Hashable:
     """The value of a row in a bag: its columns by position."""
     return tuple(frozen(v) for v in row.values())

@@ -70,10 +70,13 @@ def _defined_by(spec: WindowSpec, part: Sequence[Tup]) -> tuple[WindowSpec, Sequ
 def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
     """The rows the operator numbers and counts: those of its input that pass the window's predicate and are not late.
 
-    Under the slack policies a late row stays as long as some window of it is still open.
+    Under the slack policies a late row stays as long as some window of it is still open, and is late if it missed one.
     """
     clause = node.window
-    rows = d.stream(node.input, None if clause.attribute in ROW_NUM_NAMES else clause.attribute)
+    guard = None if clause.attribute in ROW_NUM_NAMES else clause.attribute
+    rows = d.stream(node.input, guard)
+    if not _has_slack(d, clause.spec):
+        d.report_late_rows(node.input, guard)
     passing = d.expressions.holds(clause.predicate, [t.values for t in rows])
     kept: list[Tup] = []
     for row in [t for t, keep in zip(rows, passing, strict=True) if keep]:
@@ -107,7 +110,7 @@ def counts(d: Definition, node: WindowAggregate, row: Tup, wid: int) -> bool:
 def _misses(d: Definition, node: WindowAggregate, row: Tup) -> bool:
     """Whether a late row comes too late for a window of its own; without slack it is too late for all."""
     spec = node.window.spec
-    if d.policy not in {"generous", "consistent"} or not _slack(spec) or row.late_by is None:
+    if not _has_slack(d, spec) or row.late_by is None:
         return True
     first, end = (int(bound[0]) for bound in spec.wids(as_rows(node, [row])))
     return first < end and first < _first_open(spec, row.late_by)
@@ -116,6 +119,11 @@ def _misses(d: Definition, node: WindowAggregate, row: Tup) -> bool:
 def _first_open(spec: WindowSpec, bound: int) -> int:
     """The first window a bound leaves open; where nothing more can come none is, also of windows without an end."""
     return EVERYTHING if bound == EVERYTHING else spec.closed_below(bound)
+
+
+def _has_slack(d: Definition, spec: WindowSpec) -> bool:
+    """Whether a late row may still count."""
+    return d.policy in {"generous", "consistent"} and _slack(spec)
 
 
 def _slack(spec: WindowSpec) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.columns import with_one_zero
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar, evaluate
 from panewise.kernels.relations.conditions import arrow_condition
@@ -62,6 +63,19 @@ class ProjectRows(RelationOperator):
 
     def _computed(self, table: pa.Table) -> pa.Table:
         return pa.table(evaluate(self.scalars, table), names=self.names)
+
+
+class OneZero(RelationOperator):
+    """Below operators that compare whole rows: two zeros are one value, so it must not matter which of them came."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+
+    def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
+        """The same rows."""
+        (delta,) = inputs
+        gone = None if delta.gone is None else delta.gone.with_table(with_one_zero(delta.gone.table))
+        return replace(delta, lives=delta.lives.with_table(with_one_zero(delta.lives.table)), gone=gone)
 
 
 class RenameRows(RelationOperator):

@@ -38,13 +38,10 @@ class Surroundings:
     """Results that stay after their rows have left, somewhere in the plan."""
 
     @classmethod
-    def of(cls, plan: n.Node, *, late_rows: bool = False) -> Surroundings:
-        """Those of the root: results with ``valid_from`` and ``expires_at`` show births.
-
-        Where late rows are shown, every row that comes to a window is seen, also one that would be left out later.
-        """
+    def of(cls, plan: n.Node) -> Surroundings:
+        """Those of the root: results with ``valid_from`` and ``expires_at`` show births."""
         internal = has_internal(plan)
-        return cls(internal or form_of(plan) is Form.LIVES, internal or late_rows, internal)
+        return cls(internal or form_of(plan) is Form.LIVES, internal, internal)
 
     def below(self, node: n.Node) -> Surroundings:
         """Those of a node's inputs."""
@@ -80,10 +77,9 @@ class Rewritten:
     by: tuple[str, ...] = ()
 
 
-def steps(plan: n.Node, rules: Iterable[Rule] = RULES, *, late_rows: bool = False,
-          around: Surroundings | None = None) -> Iterator[Rewritten]:
+def steps(plan: n.Node, rules: Iterable[Rule] = RULES, *, around: Surroundings | None = None) -> Iterator[Rewritten]:
     """Every plan that one application of one rule, anywhere, leads to."""
-    around = around or Surroundings.of(plan, late_rows=late_rows)
+    around = around or Surroundings.of(plan)
     for found, rule in _steps(plan, tuple(rules), around):
         if found != plan and not moved_above(plan, found):
             yield Rewritten(found, (rule.name,))
@@ -99,10 +95,9 @@ def _steps(node: n.Node, rules: tuple[Rule, ...], around: Surroundings) -> Itera
             yield node.with_inputs(*(found if i == position else c for i, c in enumerate(inputs))), rule
 
 
-def simplified(plan: n.Node, role: Role = Role.SIMPLIFY, *, late_rows: bool = False,
-               around: Surroundings | None = None) -> Rewritten:
+def simplified(plan: n.Node, role: Role = Role.SIMPLIFY, *, around: Surroundings | None = None) -> Rewritten:
     """The plan after every rule that is always better, from the root down until none applies."""
-    around = around or Surroundings.of(plan, late_rows=late_rows)
+    around = around or Surroundings.of(plan)
     by: dict[str, None] = {}
     found = _simplified(plan, rules_of(role), around, by)
     return Rewritten(plan) if moved_above(plan, found) else Rewritten(found, tuple(by))
@@ -131,14 +126,13 @@ def _settled(node: n.Node, rules: tuple[Rule, ...], around: Surroundings, by: di
     return node
 
 
-def closure(plan: n.Node, *, limit: int = LIMIT, late_rows: bool = False,
-            cost: Callable[[n.Node], float] | None = None) -> list[Rewritten]:
+def closure(plan: n.Node, *, limit: int = LIMIT, cost: Callable[[n.Node], float] | None = None) -> list[Rewritten]:
     """The plan itself, simplified, and what the candidate rules lead to from there, each simplified.
 
     From plans that cost least on, if there is a cost, so that the limit cuts off what is dear; else nearest first, in
     the order of the rules. Either way the same plans each time.
     """
-    around = Surroundings.of(plan, late_rows=late_rows)
+    around = Surroundings.of(plan)
     first = simplified(plan, around=around)
     found: dict[n.Node, Rewritten] = {plan: Rewritten(plan)}
     found.setdefault(first.plan, first)

@@ -10,7 +10,6 @@ import pyarrow as pa
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan.nodes import BandJoin, Filter, Node, Project, Qualify, Source, TumblingJoin, Union, WindowAggregate
-from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.queries.operators import Apply, MeldInput, Prefix, Rename, Select
 from panewise.queries.operators.join import JoinInput, StreamJoin
@@ -64,8 +63,8 @@ class JoinedPlan:
 class Compiler:
     """Builds the operators of one plan; where ``dated``, what joins put out says when it was born."""
 
-    def __init__(self, late: LatePolicy, *, dated: bool = False) -> None:
-        self.late, self.dated = late, dated
+    def __init__(self, *, dated: bool = False) -> None:
+        self.dated = dated
         self.joins: list[StreamJoin] = []
         self.melds: list[Meld] = []
         self.read: dict[str, set[str]] = {}
@@ -136,15 +135,20 @@ class Compiler:
                  for side, time in ((node.left, node.left_time), (node.right, node.right_time))]
         left, right = (unified([path.empty(columns_of(path.source)).schema for path in paths]) for paths in sides)
         below = [{_made_by(path) for path in paths} for paths in sides]
-        join = StreamJoin(node, left, right, wanted, late=self.late, dated=self.dated, below=below)
+        join = StreamJoin(node, left, right, wanted, dated=self.dated, below=below)
         self.joins.append(join)
-        return [path.then(JoinInput(join, number, guarded=_is_guarded(path)))
+        return [path.then(JoinInput(join, number, guarded=goes_by_the_source(path)))
                 for number, paths in enumerate(sides) for path in paths]
 
 
-def _is_guarded(path: Path) -> bool:
+def goes_by_the_source(path: Path) -> bool:
     """Whether rows come with bounds on the join's time: results of another join are never late."""
     return path.attribute is not None and _made_by(path) is None
+
+
+def is_guarded(path: Path) -> bool:
+    """Whether rows of its source may be too late for the first join on the way."""
+    return any(isinstance(operator, JoinInput) and operator.guarded for operator in path.operators)
 
 
 def _made_by(path: Path) -> StreamJoin | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, SchemaError
@@ -26,8 +27,8 @@ from panewise.queries.clockwork import Clockwork, set_idle
 from panewise.queries.events import WindowEvent, WindowLog
 from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
-from panewise.queries.joined.compiler import Compiler
-from panewise.queries.late_output import LateOutput, ShowsLateRows
+from panewise.queries.joined.compiler import Compiler, is_guarded
+from panewise.queries.late_output import LateOutput, ShowsLateRows, refuse_late
 from panewise.queries.lineage import Lineage
 from panewise.queries.operators import project, truth
 from panewise.queries.promises import Promises
@@ -56,7 +57,7 @@ class JoinedQuery(ShowsLateRows):
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates of one stream: pairs of a join "
                             "are final when they are found")
         self.plan, self.late, self._progress = plan, LatePolicy.parse(late), progress
-        self._compiled = Compiler(self.late, dated=dated).compile(plan)
+        self._compiled = Compiler(dated=dated).compile(plan)
         self._inputs = {name: self._input(source) for name, source in self._compiled.sources.items()}
         if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self._inputs))):
             raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
@@ -111,6 +112,7 @@ class JoinedQuery(ShowsLateRows):
             join.mark()
         try:
             chunk, promises = source.take(table, self.arrived)
+            late = self._late_among(source, chunk)
             arriving = [path.process(chunk) for path in self._paths[stream]]
             ready = [] if self._stage is None else [self._stage.prepare(seen, guarded=False) for seen in arriving]
         except Exception:
@@ -120,7 +122,8 @@ class JoinedQuery(ShowsLateRows):
             raise
         source.rows += table.num_rows
         self.arrived += table.num_rows
-        self._note_late(source, chunk)
+        if late.any():
+            self._late.add(source, chunk, late, source.bounds.linear)
         if self._dated:
             self._note_first(chunk)
         if idle:
@@ -187,14 +190,14 @@ class JoinedQuery(ShowsLateRows):
             self._log.note_closed(by, results, self._stage.kernel)
         return [results]
 
-    def _note_late(self, source: StreamInput, chunk: Chunk) -> None:
-        late = np.zeros(chunk.table.num_rows, np.bool_)
-        for join in self._compiled.joins:
-            for stream, rows in join.late_rows:
-                if stream == source.name:
-                    late[rows - int(chunk.rows[0])] = True
-        if late.any():
-            self._late.add(source, chunk, late, source.bounds.linear)
+    def _late_among(self, source: StreamInput, chunk: Chunk) -> npt.NDArray[np.bool_]:
+        """Rows that break a promise of their stream, as they enter: whatever WHERE would say of them."""
+        if not any(map(is_guarded, self._paths[source.name])):
+            return np.zeros(chunk.table.num_rows, np.bool_)
+        late = chunk.late()
+        if self.late is LatePolicy.ERROR:
+            refuse_late(chunk, late, source.attribute or "", self._kind)
+        return late
 
     # -- for whoever dates pairs
 

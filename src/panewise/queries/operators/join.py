@@ -17,7 +17,6 @@ from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.plan.nodes import BandJoin, TumblingJoin
 from panewise.planner.equi_keys import JoinCondition, KeyPair, join_condition
 from panewise.planner.pairings import pairing_of
-from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.chunks import Chunk
@@ -36,9 +35,9 @@ class StreamJoin:
     """
 
     def __init__(self, node: BandJoin | TumblingJoin, left: pa.Schema, right: pa.Schema, wanted: Collection[str], *,
-                 late: LatePolicy = LatePolicy.DROP, dated: bool = False,
+                 dated: bool = False,
                  below: Sequence[Collection[StreamJoin | None]] = ((None,), (None,))) -> None:
-        self.node, self.late, self.below = node, late, below
+        self.node, self.below = node, below
         self.times = (node.left_time, node.right_time)
         self.lineage = [SideLineage(side, self.times[side], max(1 if join is None else join.depth for join in joins),
                                     any(join is not None for join in joins))
@@ -56,8 +55,6 @@ class StreamJoin:
         if self.kinds[LEFT] is not self.kinds[RIGHT]:  # plans from SQL are refused sooner (planner.clocks)
             raise PlanError(f"a join by {self.times[LEFT]} ({self.kinds[LEFT].value}) and {self.times[RIGHT]} "
                             f"({self.kinds[RIGHT].value}): both times must be of one kind")
-        self.late_rows: list[tuple[str, Ordinals]] = []
-        """Positions of rows that were late, by stream, until somebody takes them."""
         self._shown = {name for side in schemas[: 1 if node.kind.left_only else 2] for name in side.names}
         """What promises may be about: where only left rows come out, nothing of the right is to be seen."""
         self._put_out = 0
@@ -88,14 +85,13 @@ class StreamJoin:
     # -- rows and promises
 
     def process(self, side: int, chunk: Chunk, *, guarded: bool) -> Chunk:
-        """Rows of one side; the pairs they make. Rows below the bound that was in force are left out and noted."""
+        """Rows of one side; the pairs they make. Rows below the bound that was in force are left out."""
         time = self.times[side]
         times = chunk.values if guarded and chunk.values is not None else to_ordinals(
             chunk.table.column(time), time, first_row=int(chunk.rows[0]) if chunk.table.num_rows else 1)
         if guarded:
             late = times < chunk.bounds
             if late.any():
-                self._note_late(side, chunk, times, late)
                 chunk, times = chunk.filter(~late), times[~late]
         results = self.join.process(side, self._with_keys(side, chunk, times), times)
         return self._put(results, chunk.stream)
@@ -149,16 +145,6 @@ class StreamJoin:
         table = table.select(spec.schema.names)
         return table if table.schema.equals(spec.schema) else table.cast(spec.schema)
 
-    def _note_late(self, side: int, chunk: Chunk, times: Ordinals, late: np.ndarray[tuple[int], np.dtype[np.bool_]],
-                   ) -> None:
-        if self.late is LatePolicy.ERROR:
-            at = int(np.flatnonzero(late)[0])
-            one = np.zeros(1, np.int64)
-            decide(self.late, one, one, times[at : at + 1], chunk.bounds[at : at + 1], lambda bound: bound,
-                   stream=chunk.stream, attribute=self.times[side], kind=self.kinds[side],
-                   first_row=int(chunk.rows[at]))
-        self.late_rows.append((chunk.stream, chunk.rows[late]))
-
     def advance(self, side: int, punctuation: Punctuation) -> list[Punctuation]:
         """A promise about one side: what it says of pairs, once the rows that it leaves alone have been taken."""
         alone, promises = self.join.advance(side, punctuation)
@@ -178,13 +164,11 @@ class StreamJoin:
         """Remember this moment for ``rollback``."""
         self.join.mark()
         self._marked = self._put_out
-        self.late_rows.clear()
 
     def rollback(self) -> None:
         """Forget what came since ``mark``."""
         self.join.rollback()
         self._put_out = self._marked
-        self.late_rows.clear()
 
     # -- saving
 

@@ -44,6 +44,7 @@ from panewise.planner.forms import (
     is_internal,
     is_mixed,
     is_retroactive,
+    stops,
 )
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
@@ -54,7 +55,7 @@ from panewise.queries.relations.counted import CountedAggregate
 from panewise.queries.relations.ports import Ports
 from panewise.queries.relations.predicates import compared_columns, match_of
 from panewise.queries.relations.styles import Style, codes_for, queue_for
-from panewise.queries.relations.tree import Stage
+from panewise.queries.relations.tree import Stage, with_one_zero
 from panewise.queries.relations.watches import Watch
 from panewise.windows.base import Clock
 
@@ -79,7 +80,7 @@ class Compiler:
         self._read = columns_read(plan)
         self._numbers = numbered(node.name for node in plan.walk() if isinstance(node, n.Named))
         if form is Form.STREAM:
-            return self.stream(plan, None)
+            return self.stream(plan, TIME if stops(plan) else None)
         return self.stream(plan, TIME) if form is Form.EVENTS else self.relation(plan)
 
     @contextmanager
@@ -129,13 +130,13 @@ class Compiler:
             case n.SemiJoin() | n.AntiJoin():
                 return self.existence(node, self.relation(node.left), self.relation(node.right))
             case n.BagDifference():
-                return self._difference(node, self.relation(node.left), self.relation(node.right))
+                return self._difference(node, with_one_zero(self.relation(node.left)), self.relation(node.right))
             case n.GroupAggregate():
                 return self._aggregate(node, self._members(node))
             case n.TableJoin():
                 return self._table_join(node, self.relation(node.input))
             case n.Distinct():
-                return self._distinct(node, self.relation(node.input))
+                return self._distinct(node, with_one_zero(self.relation(node.input)))
             case n.Table() | n.Relayed():
                 return self._table(node, []) if isinstance(node, n.Table) else self._relayed(node)
         raise UnsupportedError(f"{type(node).__name__} is not yet run by the embedded engine; use engine='oracle'")

@@ -17,7 +17,6 @@ from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, TimePairs, WindowAggregate
 from panewise.planner.forms import ALWAYS
-from panewise.progress.generators import Trailing
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import Punctuation
@@ -63,11 +62,7 @@ class Port:
 
     def late(self, chunk: Chunk, reached: int | None) -> Mask:
         """Which rows are below a bound that was in force, or below what all inputs together have passed; None: none."""
-        if chunk.values is None or reached is None:
-            return np.zeros(chunk.table.num_rows, np.bool_)
-        if isinstance(chunk.guard, Trailing):
-            return chunk.guard.late(reached)
-        return (chunk.values < chunk.bounds) | (chunk.values < reached)
+        return np.zeros(chunk.table.num_rows, np.bool_) if reached is None else chunk.late(reached)
 
     def arrive(self, chunk: Chunk, place: int, signs: Ordinals | None = None) -> None:
         """Rows that are not late, to the leaves; ``place`` is that of the first, ``signs`` say which delete."""

@@ -15,7 +15,7 @@ from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Lifetime, Node, Table
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
-from panewise.planner.forms import CHANGE, Form, form_of, time_kind
+from panewise.planner.forms import CHANGE, Form, form_of, stops, time_kind
 from panewise.planner.join_manner import Joins
 from panewise.planner.optimizer import Optimized, optimize
 from panewise.planner.optimizer import is_relational as worth_optimizing
@@ -106,7 +106,7 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         selections moved down and columns that nobody reads left out."""
         if not worth_optimizing(self.plan):
             return None
-        return optimize(self.plan, known, late_rows=self.late is not LatePolicy.DROP)  # one plan for all styles
+        return optimize(self.plan, known)  # one plan for all styles
 
     def _physical(self, known: RelationStatistics | None, joins: Joins) -> Physical:
         """Where negatives for every end cost less than calendars, and which joins run at once."""
@@ -188,8 +188,8 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
 
     @property
     def guarded(self) -> bool:
-        """Rows of a plan that is nothing but a stream are never too late."""
-        return self._form is not Form.STREAM
+        """Rows of a plan that is nothing but a stream are never too late, unless it stops some time after the first."""
+        return self._form is not Form.STREAM or stops(self.plan)
 
     @property
     def waits(self) -> bool:

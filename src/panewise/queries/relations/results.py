@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.columns import with_one_zero
 from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.kernels.relations.changes import Changes, NetChanges, changes_of
@@ -153,7 +154,7 @@ class NamedChangesForm(ResultForm):
         return self._told(changes_of(delta.gone, delta.lives, upto))
 
     def _told(self, changes: Changes) -> pa.Table:
-        dated = changes.table.append_column(VALID_FROM, self.instants(changes.at))
+        dated = with_one_zero(changes.table).append_column(VALID_FROM, self.instants(changes.at))
         return dated.append_column(CHANGE, pa.array(changes.sign))
 
 

@@ -10,9 +10,12 @@ import pyarrow as pa
 
 from panewise.kernels.relations.delta import Delta
 from panewise.kernels.relations.operator import RelationOperator
-from panewise.kernels.relations.stateless import FilterRows, ProjectRows, RenameRows, UnionRows
+from panewise.kernels.relations.stateless import FilterRows, OneZero, ProjectRows, RenameRows, UnionRows
 from panewise.plan import nodes as n
 from panewise.planner.labels import Label, UpdatePattern
+
+PASSING = (FilterRows, ProjectRows, RenameRows, OneZero)
+"""Operators that pass on what is said of rows, whatever it is."""
 
 
 @dataclass
@@ -51,13 +54,13 @@ class Stage:
 
     def name_gone(self) -> bool:
         """Ask for the rows that leave; whether they will be named."""
-        if isinstance(self.operator, FilterRows | ProjectRows | RenameRows):  # what they drop or change, they do twice
+        if isinstance(self.operator, PASSING):  # what they drop or change, they do twice
             return self.inputs[0].name_gone()
         return self.operator.name_gone()
 
     def carry_vectors(self) -> bool:
         """Ask for expiry vectors in the place of ends; whether they will come."""
-        if isinstance(self.operator, FilterRows | ProjectRows | RenameRows):
+        if isinstance(self.operator, PASSING):
             return self.inputs[0].carry_vectors()
         if isinstance(self.operator, UnionRows):
             carried = [part.carry_vectors() for part in self.inputs]
@@ -77,6 +80,13 @@ class Stage:
         for stage in self.inputs:
             yield from stage.walk()
         yield self
+
+
+def with_one_zero(below: Stage) -> Stage:
+    """The input of an operator that compares whole rows; only floats have two zeros."""
+    if not any(pa.types.is_floating(field.type) for field in below.schema):
+        return below
+    return Stage(OneZero(below.schema), (below,), below.label, "hidden")
 
 
 def snapshot(root: Stage) -> tuple[list[dict[str, Any]], dict[str, pa.Table]]:

@@ -288,7 +288,7 @@ def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: S
         if known is None or not worth_optimizing(plan):
             raise PlanError("on Spark stats= chooses among the plans of joins and relations that change, by what is "
                             "known of their inputs: stats={'stream.rows_per_second': 100}; leave it out here")
-        chosen = optimize(plan, known, late_rows=late is not LatePolicy.DROP)
+        chosen = optimize(plan, known)
         plan, known = chosen.plan, chosen.statistics
     if late is not LatePolicy.SIDE:
         plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
