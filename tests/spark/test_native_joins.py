@@ -119,11 +119,15 @@ def test_rows_that_no_partner_can_meet_are_forgotten(spark: SparkSession, tmp_pa
     assert query.recentProgress[-1]["stateOperators"][0]["numRowsTotal"] == 0
 
 
-def test_a_row_without_a_time_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_row_without_a_time_or_out_of_all_time_is_named(spark: SparkSession, tmp_path: Path) -> None:
     frames = streams(spark, tmp_path, [(1, "x"), 1], [(1, "x"), 1])
-    frames["a"] = frames["a"].withColumn("ts", F.lit(None).cast("timestamp"))
-    with pytest.raises(SchemaError, match="stream 'a': 'ts' is null in a row"), plain_errors():
-        run_in_batches(pw.sql(BAND, **frames, joins="native"), tmp_path / "checkpoint")
+    milliseconds = F.timestamp_seconds(F.lit(1_700_000_000_000))
+    cases = [(F.lit(None).cast("timestamp"), "is null in a row"),
+             (milliseconds, "is so far from 1970 .*, 1700000000000000000 microseconds")]
+    for number, (ts, problem) in enumerate(cases):
+        frames["a"] = frames["a"].withColumn("ts", ts)
+        with pytest.raises(SchemaError, match=f"stream 'a': 'ts' {problem}"), plain_errors():
+            run_in_batches(pw.sql(BAND, **frames, joins="native"), tmp_path / f"checkpoint{number}")
 
 
 # -- who joins

@@ -24,6 +24,8 @@ class StreamSide:
     rows: n.Node
     source: n.Source
     time: str
+    source_time: str
+    """The same, as the stream itself calls it."""
     length: int | None = None
     """How long a row is in its window, where the join is one of windows."""
 
@@ -124,4 +126,4 @@ def _side(rows: n.Node, time: str, length: int | None = None) -> StreamSide | st
         return f"{node.name!r} is joined by {name!r}, which does not order it"
     if node.schema.open or node.schema.ordinal_kind(name) is not OrdinalKind.TIMESTAMP:
         return f"{node.name!r} is not ordered by a timestamp"
-    return StreamSide(rows, node, time, length)
+    return StreamSide(rows, node, time, name, length)

@@ -32,6 +32,7 @@ from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import as_ordinal, result_field
 from panewise.engines.spark.observed import new_metric
 from panewise.engines.spark.paired import floor_division
+from panewise.engines.spark.queries.placing import undated
 from panewise.engines.spark.relation import data_columns, lower, quoted, scalar_column
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan import nodes as n
@@ -47,7 +48,7 @@ class EventClock:
     """How ordinals (microseconds) become event times: data from ``reach`` to three times that, punctuation later."""
 
     reach: int = 10**18
-    """No time is further than this from 1970: some thirty thousand years, more than a timestamp can say."""
+    """No time is further than this from 1970, some thirty thousand years: milliseconds taken for seconds are."""
 
     @property
     def zero(self) -> int:
@@ -102,9 +103,7 @@ def on_time(frame: DataFrame, side: StreamSide) -> DataFrame:
 
 def ordinal_of(frame: DataFrame, side: StreamSide) -> Column:
     """The time of a row as a bigint."""
-    name = side.source.schema.time
-    assert name is not None
-    return as_ordinal(frame, quoted(name), OrdinalKind.TIMESTAMP)
+    return as_ordinal(frame, quoted(side.source_time), OrdinalKind.TIMESTAMP)
 
 
 def _watermarked(side: StreamSide, rows: DataFrame, event: str) -> DataFrame:
@@ -115,9 +114,11 @@ def _watermarked(side: StreamSide, rows: DataFrame, event: str) -> DataFrame:
     """
     time = quoted(side.time)
     ordinal = as_ordinal(rows, time, OrdinalKind.TIMESTAMP)
-    problem = F.lit(f"stream {side.source.name!r}: {side.source.schema.time!r} is null in a row; every row needs a "
-                    "value of the windowing attribute")
-    row = F.when(time.isNull(), refuse(SchemaError, problem).cast("timestamp")).otherwise(CLOCK.event(ordinal))
+    name, called = side.source.name, side.source_time
+    far = refuse(SchemaError, F.concat(F.lit(f"stream {name!r}: {called!r} is so far from 1970 that no clock has shown "
+                                             "it, "), ordinal.cast("string"), F.lit(" microseconds")))
+    row = (F.when(time.isNull(), undated(name, called).cast("timestamp"))
+           .when(F.abs(ordinal) > F.lit(CLOCK.reach), far.cast("timestamp")).otherwise(CLOCK.event(ordinal)))
     dated = F.when(quoted(CONTROL).isNull(), row).otherwise(CLOCK.promise(quoted(ROW_BOUND)))
     columns = [*map(quoted, data_columns(rows)), dated.alias(event)]
     marked = rows.select(*columns).withWatermark(event, f"{CLOCK.delay // SECOND} seconds")

@@ -160,10 +160,15 @@ class Placed:
         missing = quoted(item.attribute).isNull()
         if CONTROL in frame.columns:
             missing = missing & quoted(CONTROL).isNull()
-        problem = F.lit(f"stream {item.name!r}: {item.attribute!r} is null in a row; every row needs a value of the "
-                        "windowing attribute")
         ordinal = as_ordinal(frame, quoted(item.attribute), item.kind)
-        return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
+        return F.when(missing, undated(item.name, item.attribute).cast("bigint")).otherwise(ordinal)
+
+
+def undated(stream: str, attribute: str) -> Column:
+    """What a row without a time fails with."""
+    problem = (f"stream {stream!r}: {attribute!r} is null in a row; every row needs a value of the windowing "
+               "attribute")
+    return refuse(SchemaError, F.lit(problem))
 
 
 def with_columns(plan: Node, frames: Mapping[str, DataFrame]) -> Node:
