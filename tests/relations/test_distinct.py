@@ -132,6 +132,18 @@ def test_first_and_last_of_values_without_a_row_of_their_own_are_refused(inner: 
         check_legal(plan)
 
 
+@pytest.mark.parametrize("text", [
+    "SELECT last(v) AS z FROM (SELECT DISTINCT v FROM s [RANGE 5]) AS q",
+    "SELECT v FROM (SELECT Rstream(DISTINCT v) FROM s [RANGE 5]) AS q [ROWS 2]",
+    "SELECT last(v) AS z FROM (SELECT Dstream(DISTINCT RECENT v) FROM s [NOW]) AS q [RANGE 5]",
+])
+def test_where_copies_are_only_counted_nobody_asks_for_the_age_of_a_value(text: str) -> None:
+    plan = parse(text, KEYED)
+    run_relation(plan, [])
+    with pytest.raises(PlanError, match="with negative tuples: copies of a value are counted"):
+        run_relation(plan, [], style="negative")
+
+
 @pytest.mark.parametrize("style", ["upa", "direct"])
 @pytest.mark.parametrize("parts", [("s [RANGE 8]", "s"), ("s", "s [RANGE 8]"), ("s [RANGE 3]", "s [RANGE 8]")])
 def test_of_rows_that_are_as_old_as_each_other_the_one_that_stays_longest_is_shown(parts: tuple[str, str],

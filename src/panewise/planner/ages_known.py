@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from panewise.aggregates.registry import resolve
+from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.planner.labels import UpdatePattern, label
+from panewise.windows.base import Clock
 
 STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
 """Nodes below which another relation begins: what is inside no longer concerns the operators above."""
@@ -27,48 +30,70 @@ def relation_below(node: n.Node) -> Iterator[n.Node]:
             yield from relation_below(child)
 
 
-def forgets_ages(node: n.Node) -> bool:
+def ordered_by_age(node: n.GroupAggregate) -> list[str]:
+    """The functions of an aggregate that choose by age: FIRST and LAST."""
+    return [c.function for c in node.aggregates if resolve(c.function, c.parameters, c.distinct).needs_order]
+
+
+def check_counted(plan: n.Node) -> None:
+    """Refuse a plan that asks for ages which negative tuples do not keep."""
+    for node in plan.walk():
+        if isinstance(node, n.GroupAggregate) and (ordered := ordered_by_age(node)):
+            what, asked = ordered[0], any(forgets_ages(below, counted=True) for below in relation_below(node))
+        elif isinstance(node, n.Window) and node.clause.spec.clock is not Clock.TIME:
+            what, asked = "a window by rows", False
+        else:
+            continue
+        if asked or stream_without_order(node.inputs[0], counted=True) is not None:
+            raise PlanError(f"{what} over DISTINCT with negative tuples: copies of a value are counted, which of them "
+                            "counts as its row is not kept, and so there is no order; leave the strategy out")
+
+
+def forgets_ages(node: n.Node, *, counted: bool = False) -> bool:
     """Whether a node is a DISTINCT that keeps values and no rows."""
-    return isinstance(node, n.Distinct) and label(node).output.downgrade().pattern is UpdatePattern.STR
+    if not isinstance(node, n.Distinct):
+        return False
+    pattern = label(node).output.downgrade().pattern
+    return pattern is UpdatePattern.STR or (counted and pattern is not UpdatePattern.MON)
 
 
-def stream_without_order(node: n.Node) -> n.RelationToStream | None:
+def stream_without_order(node: n.Node, *, counted: bool = False) -> n.RelationToStream | None:
     """A stream in a plan, the node or below it, of which rows of one instant have no order that every engine knows."""
     for below in node.walk():
         if isinstance(below, n.RelationToStream):
-            forgotten = not _known_as_it_comes(below.input) if below.kind is Kind.ISTREAM else \
-                any(map(forgets_ages, relation_below(below)))
+            forgotten = not _known_as_it_comes(below.input, counted) if below.kind is Kind.ISTREAM else \
+                any(forgets_ages(part, counted=counted) for part in relation_below(below))
             if forgotten:
                 return below
     return None
 
 
-def _known_as_it_comes(node: n.Node) -> bool:
+def _known_as_it_comes(node: n.Node, counted: bool) -> bool:
     """Whether what comes to a relation has an age, so that Istream tells it in order."""
-    if not _shows_forgotten(node):
+    if not _shows_forgotten(node, counted):
         return True
     match node:
         case n.Filter() | n.Qualify() | n.Lifetime():
-            return _known_as_it_comes(node.input)
+            return _known_as_it_comes(node.input, counted)
         case n.Project():  # a value that is there must not look like another that comes
             shown = {item.scalar.column_name for item in node.items}
-            return shown.issuperset(node.input.columns) and _known_as_it_comes(node.input)
+            return shown.issuperset(node.input.columns) and _known_as_it_comes(node.input, counted)
         case n.Distinct():
-            return _comes_anew(node.input)
+            return _comes_anew(node.input, counted)
     return False
 
 
-def _comes_anew(node: n.Node) -> bool:
+def _comes_anew(node: n.Node, counted: bool) -> bool:
     """Whether all that gives a value which was not there has just come: then it is known how old it is."""
-    if not _shows_forgotten(node):
+    if not _shows_forgotten(node, counted):
         return True
     return isinstance(node, n.Filter | n.Qualify | n.Lifetime | n.Project | n.Union | n.Distinct) and \
-        all(map(_comes_anew, node.inputs))
+        all(_comes_anew(below, counted) for below in node.inputs)
 
 
-def _shows_forgotten(node: n.Node) -> bool:
+def _shows_forgotten(node: n.Node, counted: bool) -> bool:
     """Whether the ages of rows follow from those that a DISTINCT forgets."""
     if isinstance(node, STREAM_STARTS):
         return False
     inputs = node.inputs[:1] if isinstance(node, LEFT_ONLY) else node.inputs
-    return forgets_ages(node) or any(map(_shows_forgotten, inputs))
+    return forgets_ages(node, counted=counted) or any(_shows_forgotten(below, counted) for below in inputs)

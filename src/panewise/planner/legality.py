@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from panewise.aggregates.registry import resolve
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.ages_known import forgets_ages, relation_below, stream_without_order
+from panewise.planner.ages_known import forgets_ages, ordered_by_age, relation_below, stream_without_order
 from panewise.planner.clocks import two_clocks
 from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
@@ -147,7 +146,7 @@ def _needs_expiry(node: n.Node) -> Iterator[str]:
 
 def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
     """FIRST and LAST over a DISTINCT that only counts the copies of a value, or lets each replace the one before."""
-    ordered = [c.function for c in node.aggregates if resolve(c.function, c.parameters, c.distinct).needs_order]
+    ordered = ordered_by_age(node)
     for below in relation_below(node) if ordered else ():
         if forgets_ages(below):
             yield (f"{ordered[0]} over DISTINCT of rows that leave early, by arrivals, or for the next of their value: "
