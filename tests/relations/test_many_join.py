@@ -111,7 +111,28 @@ def test_what_cannot_be_asked_for_is_refused() -> None:
         pw.open_query("SELECT count(*) [RANGE 5, SLIDE 5, WA ts] AS n FROM s", joins="at once", s=COLUMNS)
 
 
-def test_a_selective_first_join_is_better_kept() -> None:
-    rare, common = Stream(1, 10, 1000), Stream(1000, 10, 1)
-    assert not saves_work([rare, rare, common])
-    assert saves_work([Stream(100, 10, 10)] * 3)
+@pytest.mark.parametrize("values", [2000, 500, 200, 100, 50])
+def test_a_selective_first_join_is_not_worth_an_operator_of_its_own(values: int) -> None:
+    """What ``bench/many_joins.py`` measures of a rare first pair: walking through a few rows costs next to nothing."""
+    assert saves_work([Stream(20, 5, values), Stream(20, 5, values), Stream(20_000, 5, values)])
+
+
+@pytest.mark.parametrize(("partners", "told", "chosen"), [(1, True, True), (2, True, True), (3, True, False),
+                                                          (3, False, True), (10, True, False), (10, False, True)])
+def test_results_that_would_be_kept_only_to_be_named_speak_against_joining_at_once(partners: int, told: bool,
+                                                                                  chosen: bool) -> None:
+    """What ``bench/many_joins.py`` measures over windows by rows."""
+    assert saves_work([Stream(600, 5, 3000 / partners)] * 3, told=told) == chosen
+
+
+@pytest.mark.parametrize(("text", "chosen"), [
+    ("SELECT s.v FROM s [RANGE 10], t [RANGE 10], u [RANGE 10] WHERE s.k = t.k AND t.k = u.k", True),
+    ("SELECT s.v FROM s [ROWS 1000], t [ROWS 1000], u [ROWS 1000] WHERE s.k = t.k AND t.k = u.k", False),
+    ("SELECT s.v FROM s [ROWS 1000], t [RANGE 10], u [RANGE 10] WHERE s.k = t.k AND t.k = u.k", False),
+    ("SELECT Istream(s.v) FROM s [ROWS 1000], t [ROWS 1000], u [ROWS 1000] WHERE s.k = t.k AND t.k = u.k", True),
+    ("SELECT count(*) AS n FROM s [ROWS 1000], t [ROWS 1000], u [ROWS 1000] WHERE s.k = t.k AND t.k = u.k", True),
+])
+def test_whoever_reads_results_keeps_them_in_either_way(text: str, chosen: bool) -> None:
+    stats = {f"{name}.rows_per_second": 100 for name in STREAMS} | {f"{name}.k": 100 for name in STREAMS}
+    query = pw.open_query(text, stats=stats, **SCHEMAS)
+    assert any("joined at once" in str(operator.get("runs")) for operator in query.status()["operators"]) == chosen

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panewise.core.errors import PlanError
 from panewise.plan.nodes import Node, RelationToStream
+from panewise.planner.ages_known import check_counted
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM
 from panewise.planner.labels import UpdatePattern, label
 from panewise.planner.rewrites.closure import steps
@@ -66,8 +68,17 @@ def test_all_styles_agree(operator: str, data: st.DataObject, cuts: frozenset[in
     """Property 2 of Golab's list: negative tuples, direct and by update pattern put out the same."""
     plan, timeline = data.draw(cases(operator, calendar=True, tables=True, again=True))
     expected = net(run_relation(plan, timeline)[0])
-    for style in ("direct", "negative"):
+    for style in ("direct", "negative") if _counts_will_do(plan) else ("direct",):
         assert net(run_relation(plan, timeline, cuts, saves, style=style)[0]) == expected
+
+
+def _counts_will_do(plan: Node) -> bool:
+    """Whether nobody asks how old a value of DISTINCT is, which negative tuples do not keep."""
+    try:
+        check_counted(plan)
+    except PlanError:
+        return False
+    return True
 
 
 @everything

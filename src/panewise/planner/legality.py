@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from panewise.aggregates.registry import resolve
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
+from panewise.planner.ages_known import forgets_ages, ordered_by_age, relation_below, stream_without_order
 from panewise.planner.clocks import two_clocks
 from panewise.planner.forms import always_there, is_internal
 from panewise.planner.labels import Labels, UpdatePattern, label
@@ -21,8 +21,6 @@ from panewise.planner.refreshing import externalised
 from panewise.planner.stream_joins import missing_in
 from panewise.windows.base import Clock
 
-STREAM_STARTS = (n.Window, n.WindowAggregate, n.BandJoin, n.TumblingJoin, n.RelationToStream)
-"""Nodes below which another relation begins: what is inside no longer concerns the operators above."""
 AS_IT_IS = (n.Filter, n.Project, n.Qualify)
 """Nodes through which a table is still that table."""
 PASS_ON = (*AS_IT_IS, n.Lifetime, n.Union, n.Join, n.Distinct, n.TableJoin)
@@ -134,17 +132,9 @@ def _needs_rows(node: n.Lifetime) -> Iterator[str]:
         yield "LIFETIME is counted from the first row of a stream, and this query reads tables alone: remove it"
 
 
-def _relation_below(node: n.Node) -> Iterator[n.Node]:
-    """The nodes that make up this node's input relations, down to and including what they start from."""
-    for child in node.inputs:
-        yield child
-        if not isinstance(child, STREAM_STARTS):
-            yield from _relation_below(child)
-
-
 def _needs_expiry(node: n.Node) -> Iterator[str]:
     name = NAMES[type(node)]
-    for below in _relation_below(node):
+    for below in relation_below(node):
         if isinstance(below, n.Window) and below.clause.internal:
             yield (f"an INTERNAL window under {name} would keep rows that have left the window, and the answer would "
                    f"be wrong: remove INTERNAL, or write Istream(...) to get a stream of what comes in")
@@ -156,12 +146,14 @@ def _needs_expiry(node: n.Node) -> Iterator[str]:
 
 def _needs_ages(node: n.GroupAggregate) -> Iterator[str]:
     """FIRST and LAST over a DISTINCT that only counts the copies of a value, or lets each replace the one before."""
-    ordered = [c.function for c in node.aggregates if resolve(c.function, c.parameters, c.distinct).needs_order]
-    for below in _relation_below(node) if ordered else ():
-        if isinstance(below, n.Distinct) and label(below).output.downgrade().pattern is UpdatePattern.STR:
+    ordered = ordered_by_age(node)
+    for below in relation_below(node) if ordered else ():
+        if forgets_ages(below):
             yield (f"{ordered[0]} over DISTINCT of rows that leave early, by arrivals, or for the next of their value: "
                    "which copy of a value counts as its row is not kept, and so there is no first and last; use min or "
                    "max, or DISTINCT KEEP over windows of time")
+    if ordered and (stream := stream_without_order(node.input)) is not None:
+        yield f"{ordered[0]} over {_forgotten(stream)}, and so there is no first and last; use min or max"
     if ordered and (twice := _joined_with_itself(node.input)) is not None:
         yield (f"{ordered[0]} over a join of {twice} with itself: a pair and the same two rows the other way "
                "round are as old as each other, and so there is no first and last; use min or max")
@@ -174,14 +166,17 @@ def _counts_ages(node: n.Window) -> Iterator[str]:
     """Windows by rows over streams of which rows of one instant have no order that every engine knows."""
     if node.clause.spec.clock is Clock.TIME:
         return
-    for below in (b for b in node.input.walk() if isinstance(b, n.RelationToStream)):
-        if below.kind is not Kind.ISTREAM and any(label(part).output.downgrade().pattern is UpdatePattern.STR
-                                                  for part in _relation_below(below) if isinstance(part, n.Distinct)):
-            yield (f"a window by rows over {below.kind.value} of DISTINCT of rows that leave early, by arrivals, or "
-                   "for the next of their value: which copy of a value counts as its row is not kept, and so neither "
-                   "is which value is the newest; use Istream, a window of time, or DISTINCT KEEP over windows of "
-                   "time")
+    if (stream := stream_without_order(node.input)) is not None:
+        advice = "Istream directly over it" if stream.kind is Kind.ISTREAM else "Istream"
+        yield (f"a window by rows over {_forgotten(stream)}, and so neither is which value is the newest; use "
+               f"{advice}, a window of time, or DISTINCT KEEP over windows of time")
     yield from _counts_pairs(node.input)
+
+
+def _forgotten(stream: n.RelationToStream) -> str:
+    what = "rows made of DISTINCT" if stream.kind is Kind.ISTREAM else "DISTINCT"
+    return (f"{stream.kind.value} of {what} of rows that leave early, by arrivals, or for the next of their value: "
+            "which copy of a value counts as its row is not kept")
 
 
 def _counts_pairs(node: n.Node) -> Iterator[str]:
@@ -213,7 +208,7 @@ def _origins(node: n.Node) -> Iterator[str]:
 
 
 def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
-    below = [*_relation_below(node)]
+    below = [*relation_below(node)]
     for culprit in (b for b in below if isinstance(b, NEEDS_EXPIRY)):
         if node.output_window is not None:
             yield (f"an output window over {NAMES[type(culprit)]} means nothing: it would show rows that are no longer "

@@ -16,7 +16,8 @@ from panewise.core.errors import PlanError
 from panewise.kernels.relations.key_codes import key_type
 from panewise.kernels.relations.many_join import Manner
 from panewise.plan import nodes as n
-from panewise.planner.forms import is_append_only, is_internal, is_mixed, time_kind
+from panewise.planner.forms import Form, form_of, is_append_only, is_internal, is_mixed, time_kind
+from panewise.planner.held import maker_of
 from panewise.planner.join_manner import AUTO, Joins, describe_manner, manner_of
 from panewise.planner.join_order import Stream, best_order, join_size
 from panewise.planner.refreshing import eager, restored
@@ -26,9 +27,12 @@ from panewise.planner.rewrites.columns import owns
 from panewise.planner.rewrites.join_reorders import equal_columns, flattened, follows, type_of
 from panewise.planner.structures import announced, choose_structures
 
-MAKE, STEP = 4.0, 1.0
-"""What a result in between costs that is made and kept, against one that is only walked through; see
-``bench/many_joins.py``."""
+MAKE, STEP = 2.0, 0.15
+"""What a result in between costs that is made and kept, against one that is only walked through; these and the next
+were measured with ``bench/many_joins.py``."""
+PAIR, KEEP, PASS = 0.25, 0.7, 0.05
+"""A result that is put together of a row and a result in between, rather than of rows; one that is kept to be named
+when it goes; a row that comes while one more operator looks for something to do."""
 
 
 @dataclass(frozen=True)
@@ -89,23 +93,26 @@ def physical(plan: n.Node, known: RelationStatistics | None, joins: Joins = AUTO
     if known is None and not joins.at_once:
         return BY_RULE
     flows = Flows(plan, NOTHING_KNOWN if known is None else known)
-    found = tuple(_at_once(plan, flows, joins)) if joins.at_once is not False else ()
+    told = maker_of(plan) if form_of(plan) is Form.CHANGES else None
+    found = tuple(_at_once(plan, flows, joins, told)) if joins.at_once is not False else ()
     if joins.at_once and not found:
         raise PlanError("joins='at once': no join of this query can be run so, for that takes windows, none of them "
                         "INTERNAL, joined on one column of each and on nothing else; leave joins= out")
     return Physical(frozenset() if known is None else announced(choose_structures(plan, flows=flows)), found)
 
 
-def _at_once(node: n.Node, flows: Flows, joins: Joins, restore: n.Node | None = None) -> Iterator[JoinedAtOnce]:
+def _at_once(node: n.Node, flows: Flows, joins: Joins, told: n.Node | None,
+             restore: n.Node | None = None) -> Iterator[JoinedAtOnce]:
+    """``told``: the operator whose results are the query's, told as changes, and which nobody else keeps."""
     found = one_attribute(node, least=2 if joins.at_once else 3)
     if found is not None:
         inputs, columns, key = found
         streams = [_stream(side, column, flows) for side, column in zip(inputs, columns, strict=True)]
-        if joins.at_once or saves_work(streams):
+        if joins.at_once or saves_work(streams, told=node is told):
             manner = manner_of(node, best_order(streams), joins, restore=restore)
             yield JoinedAtOnce(node, tuple(inputs), tuple(columns), key, manner, restore is not None)
             for side in inputs:
-                yield from _at_once(side, flows, joins, restore)
+                yield from _at_once(side, flows, joins, told, restore)
             return
     if isinstance(node, n.RelationToStream):
         if restore is not None:  # a form within a form is left as it is written
@@ -114,7 +121,7 @@ def _at_once(node: n.Node, flows: Flows, joins: Joins, restore: n.Node | None = 
     elif isinstance(node, n.Window):
         restore = None
     for child in node.inputs:
-        yield from _at_once(child, flows, joins, restore)
+        yield from _at_once(child, flows, joins, told, restore)
 
 
 def _joins_between(node: n.Node, inputs: Sequence[n.Node]) -> Iterator[n.Node]:
@@ -144,12 +151,17 @@ def one_attribute(node: n.Node, least: int = 3) -> tuple[list[n.Node], list[str]
     return None if key is None else (inputs, [mine[0] for mine in columns], key)
 
 
-def saves_work(streams: Sequence[Stream]) -> bool:
+def saves_work(streams: Sequence[Stream], *, told: bool = False) -> bool:
     """Whether making and keeping what lower joins give costs more than walking through the windows again.
 
+    Where results are ``told`` as changes, a join of two finds those that go by another look at its other side, and
+    windows that are joined at once keep them. Who else reads results keeps them in either way.
+
     >>> wide, narrow = Stream(100, 10, 10), Stream(1, 10, 1000)
-    >>> saves_work([wide, wide, wide]), saves_work([narrow, narrow, Stream(1000, 10, 1)])
+    >>> saves_work([wide, wide, wide]), saves_work([wide, wide, wide], told=True)
     (True, False)
+    >>> saves_work([narrow, narrow, wide], told=True)
+    True
     """
     made = sum(_rate(streams, range(count)) for count in range(2, len(streams)))
     walked = 0.0
@@ -160,7 +172,9 @@ def saves_work(streams: Sequence[Stream]) -> bool:
             if len(before) < len(streams):  # the last step makes results, in either way
                 rows = join_size(streams, before) / stream.rows if stream.rows else 0.0
                 walked += stream.rate * rows
-    return MAKE * made > STEP * walked
+    results = _rate(streams, range(len(streams)))
+    further = PASS * (len(streams) - 2) * sum(stream.rate for stream in streams)
+    return MAKE * made + PAIR * results + further > STEP * walked + (KEEP * results if told else 0.0)
 
 
 def _rate(streams: Sequence[Stream], members: Sequence[int]) -> float:

@@ -139,6 +139,11 @@ class Lives:
             return lives
         return lives.take(np.lexsort((-lives.expires, *lives.age[::-1], lives.born)))
 
+    def youngest_first(self) -> Lives:
+        """Rows in the order of birth, those of one instant the other way round."""
+        backwards = np.arange(len(self))[::-1]
+        return self.take(backwards[np.argsort(self.born[backwards], kind="stable")])
+
 
 @dataclass(frozen=True)
 class Ends:

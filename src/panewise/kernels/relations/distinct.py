@@ -38,10 +38,12 @@ class DistinctByEnd(RelationOperator):
 
     Which representatives leave, a step with at least as many rows as there are values finds by a look at all values,
     which costs less than its rows do. Shorter steps ask a calendar, which is made anew after such a step.
+
+    With ``newest`` (RECENT), where all rows of a value that are there came together, the youngest represents it.
     """
 
-    def __init__(self, schema: pa.Schema, uids: Uids, closers: Sequence[Closer] = ()) -> None:
-        self.schema, self._uids, self._closing = schema, uids, Closing(closers)
+    def __init__(self, schema: pa.Schema, uids: Uids, closers: Sequence[Closer] = (), *, newest: bool = False) -> None:
+        self.schema, self._uids, self._closing, self._newest = schema, uids, Closing(closers), newest
         self._codes = LiveCodes(schema)
         self._held = Representatives()
         self._queue: Calendar | None = None
@@ -52,6 +54,7 @@ class DistinctByEnd(RelationOperator):
         (delta,) = inputs
         assert not len(delta.ends), "delta* needs rows whose ends are known"
         lives = delta.lives.longest_first()
+        lives = lives.youngest_first() if self._newest else lives
         codes = self._codes.codes(lives.table, len(lives))
         age = self._held.fitted(lives.age, len(self._codes))
         leaving = self._leaving(upto, len(codes))
@@ -121,10 +124,14 @@ class DistinctByEnd(RelationOperator):
 
 
 class DistinctByCount(RelationOperator):
-    """Counters: a value is there while any copy is. With ``by`` these columns alone say which rows are copies."""
+    """Counters: a value is there while any copy is. With ``by`` these columns alone say which rows are copies.
 
-    def __init__(self, schema: pa.Schema, uids: Uids, queue: ExpiryQueue, by: Sequence[str] | None = None) -> None:
-        self.schema, self._uids = schema, uids
+    A value has the age of the oldest copy that it comes with, or with ``newest`` (RECENT) of the youngest.
+    """
+
+    def __init__(self, schema: pa.Schema, uids: Uids, queue: ExpiryQueue, by: Sequence[str] | None = None, *,
+                 newest: bool = False) -> None:
+        self.schema, self._uids, self._newest = schema, uids, newest
         self._by = schema.names if by is None else list(by)
         self._codes = LiveCodes(pa.schema([schema.field(name) for name in self._by]))
         self._rows = AliveRows(CODE, queue)
@@ -153,12 +160,17 @@ class DistinctByCount(RelationOperator):
         self._forget()
         return Delta(out, ends, delta.ticks)
 
-    @staticmethod
-    def _first(lives: Lives, codes: Ordinals, wanted: Ordinals, at: Ordinals) -> Lives:
+    def _first(self, lives: Lives, codes: Ordinals, wanted: Ordinals, at: Ordinals) -> Lives:
         """A row for every value that comes, born when it does."""
-        order = np.lexsort((lives.born, codes))
+        aged = by_age(lives.born, lives.age)
+        aged = np.arange(len(codes)) if aged is None else aged
+        aged = aged[lives.expires[aged] > lives.born[aged]]
+        order = aged[np.argsort(codes[aged], kind="stable")]
         cells = cells_of(np.concatenate([codes[order], wanted]), np.concatenate([lives.born[order], at]))
-        return lives.take(order[np.searchsorted(cells.of_event[: len(order)], cells.of_event[len(order) :])])
+        of_rows, of_wanted = cells.of_event[: len(order)], cells.of_event[len(order) :]
+        if self._newest:
+            return lives.take(order[np.searchsorted(of_rows, of_wanted, side="right") - 1])
+        return lives.take(order[np.searchsorted(of_rows, of_wanted)])
 
     def _forget(self) -> None:
         if not self._codes.crowded(self._rows.count):

@@ -23,8 +23,8 @@ from panewise.kernels.relations.stores.queues import Scanned
 class DistinctBySearch(RelationOperator):
     """A representative stays until it expires; then the row of its value that stays longest is looked for."""
 
-    def __init__(self, schema: pa.Schema, uids: Uids) -> None:
-        self.schema, self._uids = schema, uids
+    def __init__(self, schema: pa.Schema, uids: Uids, *, newest: bool = False) -> None:
+        self.schema, self._uids, self._newest = schema, uids, newest
         self._codes = LiveCodes(schema)
         self._rows = AliveRows(schema, Scanned())
         self._code, self._current = Growing(), Growing()  # by slot its value; by value the end of its representative
@@ -34,6 +34,7 @@ class DistinctBySearch(RelationOperator):
         (delta,) = inputs
         assert not len(delta.ends), "a search needs rows whose ends are known"
         lives = delta.lives.longest_first()
+        lives = lives.youngest_first() if self._newest else lives
         codes = self._codes.codes(lives.table, len(lives))
         self._code.append(codes)
         self._current.extend_to(len(self._codes), NOBODY)

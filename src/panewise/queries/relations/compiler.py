@@ -192,16 +192,17 @@ class Compiler:
         return Stage(shown, (joined,), joined.label, "hidden")
 
     def _distinct(self, node: n.Distinct, below: Stage) -> Stage:
-        replaced = node.policy == "recent" and self.seen(node).pattern is UpdatePattern.STR
+        newest = node.policy == "recent"
+        replaced = newest and self.seen(node).pattern is UpdatePattern.STR
         if self.has_ends(below) or (replaced and self.style is not Style.UPA):
             self.with_vectors(below)
-            counted = DistinctByCount(below.schema, self.uids, queue_for(below.label, self.style))
-            return self.stage(node, counted, below)
-        searched = self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON
-        if searched or replaced:
-            kept = DistinctBySearch if searched else DistinctByNewest
-            return self.stage(node, kept(below.schema, self.uids), below)
-        return self.stage(node, DistinctByEnd(below.schema, self.uids, closers(node)), below)
+            queue = queue_for(below.label, self.style)
+            return self.stage(node, DistinctByCount(below.schema, self.uids, queue, newest=newest), below)
+        if self.style is Style.DIRECT and below.label.pattern is not UpdatePattern.MON:
+            return self.stage(node, DistinctBySearch(below.schema, self.uids, newest=newest), below)
+        if replaced:
+            return self.stage(node, DistinctByNewest(below.schema, self.uids), below)
+        return self.stage(node, DistinctByEnd(below.schema, self.uids, closers(node), newest=newest), below)
 
     def existence(self, node: n.SemiJoin | n.AntiJoin, left: Stage, right: Stage) -> Stage:
         """Rows with a match, or without."""

@@ -13,6 +13,7 @@ from panewise.core.errors import LateRowError, PlanError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Lifetime, Node, Table
+from panewise.planner.ages_known import check_counted
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.forms import CHANGE, Form, form_of, stops, time_kind
@@ -70,6 +71,8 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
                             "when its instant is complete")
         self.plan, self.late, self.style = plan, LatePolicy.parse(late), Style.parse(style)
+        if self.style is Style.NEGATIVE:
+            check_counted(plan)
         self._ports = Ports(progress, self.late)
         self._form = form_of(plan)
         self._kind = time_kind(plan)
