@@ -210,3 +210,18 @@ def test_a_copy_that_follows_one_shown_before_is_not_restored_beside_it(cuts: fr
     found, _ = run_relation(plan, items, cuts)
     assert sorted((row["valid_from"], row["k"]) for row in found if row["valid_from"] <= 8) == [(4, "a"), (8, "a")]
     assert_like_the_oracle(plan, items, cuts)
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT sum(n) AS m FROM (SELECT Rstream(v, count(*) AS n) FROM s GROUP BY v) AS q",
+    "SELECT DISTINCT k FROM (SELECT Rstream(k, v) FROM s [ROWS 2]) AS q",
+    "SELECT q.k, t.v FROM (SELECT Rstream(k) FROM s [ROWS 2]) AS q, t [RANGE 4] WHERE q.k = t.k",
+    "SELECT Istream(k) FROM (SELECT Rstream(k) FROM s [ROWS 2] WHERE v > 0) AS q",
+    "SELECT k, count(*) AS n FROM (SELECT Rstream(k) FROM s [ROWS 2]) [RANGE 3] AS q GROUP BY k",
+])
+@settings(max_examples=10, deadline=None)
+@given(items=timelines(("s", "t"), rows=18), cuts=PLACES, saves=PLACES)
+def test_rstream_without_a_window_is_the_relation_itself(text: str, items: Timeline, cuts: frozenset[int],
+                                                         saves: frozenset[int]) -> None:
+    catalog = Catalog({name: source(name).schema for name in ("s", "t")})
+    assert_like_the_oracle(parse(text, catalog), items, cuts, saves)

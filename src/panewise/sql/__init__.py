@@ -10,6 +10,7 @@ from panewise.sql.binder import Binder
 from panewise.sql.functions import aggregate_names
 from panewise.sql.parameters import Parameters
 from panewise.sql.parser import parse_query
+from panewise.sql.snapshots import read_as_relations
 
 __all__ = ["parse"]
 
@@ -34,4 +35,4 @@ def parse(text: str, catalog: Catalog, params: Mapping[str, object] | None = Non
     parameters = Parameters(text, params)
     query = parse_query(text, aggregate_names() | placeholders.keys())
     parameters.check(query)
-    return Binder(text, catalog, parameters, placeholders, lenient=lenient).query(query).node
+    return read_as_relations(Binder(text, catalog, parameters, placeholders, lenient=lenient).query(query).node)
