@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from panewise.core.errors import SourceError
-from panewise.files.reader import FileStream
+from panewise.files.reader import FileStream, strictly
 from panewise.progress.punctuation import Punctuation
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ def lines(path: Path, *rows: str) -> Path:
 
 def kinds(stream: FileStream, **options: int) -> list[object]:
     """Batches as their row counts, punctuation as text."""
-    return [str(i) if isinstance(i, Punctuation) else i.num_rows for i in stream.items(**options)]
+    return [str(i) if isinstance(i, Punctuation) else i.num_rows for i in strictly(stream.items(**options))]
 
 
 def test_ndjson_gives_rows_and_punctuation_in_the_order_of_the_lines(tmp_path: Path) -> None:

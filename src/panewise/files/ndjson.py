@@ -1,24 +1,26 @@
-"""NDJSON with punctuation in line: a line whose only key is ``punctuation`` is a promise, every other line is a row.
+"""NDJSON with punctuation in line: an object whose only key is ``punctuation`` is a promise, every other is a row.
 
-Data lines between two punctuations are parsed together by Arrow; only punctuation lines meet Python's JSON parser.
+Rows between two punctuations are parsed together by Arrow; only punctuation meets Python's JSON parser. How text
+becomes one object a line is said in :mod:`panewise.files.json_units`, what becomes of rows that do not fit the columns
+in :mod:`panewise.files.json_rows`.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from panewise.core.bad_rows import BadRow
 from panewise.core.errors import SourceError
-from panewise.files.types import TIMESTAMP
+from panewise.files.json_units import MAX_LINE, BadUnit, UnitCutter, Units
 
 Place: TypeAlias = Path | str
 """Where text came from, for messages."""
@@ -26,17 +28,39 @@ Extra: TypeAlias = Literal["error", "ignore"]
 
 MARK = b'"punctuation"'
 BLOCK = 4 << 20
-INFER_BYTES = 64 << 20
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-ISO_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Consecutive data lines of one file; ``first`` is the 1-based number of the first line."""
+    """Consecutive objects of one source, one a line."""
 
     text: bytes
     first: int
+    """The number of the line on which the first begins, from 1."""
+    at: int = 0
+    """How many objects of the source come before it, punctuation included."""
+    numbers: Sequence[int] | None = None
+    """The line of each, where they do not follow each other."""
+
+    @cached_property
+    def size(self) -> int:
+        """How many objects there are."""
+        return self.text.count(b"\n")
+
+    def line(self, place: int) -> int:
+        """The number of the line on which one of them begins."""
+        return self.first + place if self.numbers is None else self.numbers[place]
+
+    def part(self, start: int, stop: int) -> Lines:
+        """Some of them."""
+        stop = min(stop, self.size)
+        if start <= 0 and stop >= self.size:
+            return self
+        begin = _offset(self.text, start)
+        end = begin + _offset(self.text[begin:], stop - start)
+        numbers = None if self.numbers is None else self.numbers[start:stop]
+        first = self.first + start if not numbers else numbers[0]
+        return Lines(self.text[begin:end], first, self.at + start, numbers)
 
 
 @dataclass(frozen=True)
@@ -45,31 +69,82 @@ class Promise:
 
     patterns: dict[str, Any]
     line: int
+    at: int = 0
+    text: bytes = b""
 
 
-def segments(path: Path, *, start_line: int = 1, growing: bool = False) -> Iterator[Lines | Promise]:
-    """The file as runs of data lines and single punctuation lines, in order.
+@dataclass(frozen=True)
+class BadLine:
+    """Something that is neither a row nor a punctuation."""
+
+    text: bytes
+    line: int
+    reason: str
+    at: int = 0
+
+    def bad_row(self, place: Place) -> BadRow:
+        """As the policy for bad rows wants it."""
+        return BadRow(f"{place}:{self.line}", self.reason, row=self.text.decode(errors="backslashreplace"))
+
+
+Part: TypeAlias = Lines | Promise | BadLine
+
+
+class Parts:
+    """Text that comes in pieces as runs of rows, single punctuations and what is neither, in order."""
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self.cutter = UnitCutter(max_line)
+        self.at = 0
+        """How many objects have been given out."""
+
+    def feed(self, piece: bytes) -> Iterator[Part]:
+        """What is complete with this piece."""
+        for unit in self.cutter.feed(piece):
+            yield from self._parts(unit)
+
+    def end(self, *, growing: bool = False) -> Iterator[Part]:
+        """What the text ends with."""
+        for unit in self.cutter.end(growing=growing):
+            yield from self._parts(unit)
+
+    def _parts(self, unit: Units | BadUnit) -> Iterator[Part]:
+        if isinstance(unit, BadUnit):
+            yield BadLine(unit.text, unit.line, unit.reason, self.at)
+            self.at += 1
+            return
+        for part in split(unit, self.at):
+            yield part
+            self.at += part.size if isinstance(part, Lines) else 1
+
+
+def segments(path: Path, *, start: int = 0, growing: bool = False, max_line: int = MAX_LINE) -> Iterator[Part]:
+    """The file as runs of rows and single punctuations, in order, after its first ``start`` objects.
 
     Of a ``growing`` file a last line without its end is left out.
     """
-    number = 1
+    parts = Parts(max_line)
     try:
         with path.open("rb") as file:
-            for block in blocks(file, growing=growing):
-                for part in split(block, number, path):
-                    if isinstance(part, Promise):
-                        if part.line >= start_line:
-                            yield part
-                    else:
-                        kept = _from_line(part, start_line)
-                        if kept.text.strip():
-                            yield kept
-                number += block.count(b"\n")
+            while piece := file.read(BLOCK):
+                yield from (part for part in _after(parts.feed(piece), start))
+            yield from (part for part in _after(parts.end(growing=growing), start))
     except OSError as error:
+        if isinstance(error, SourceError):
+            raise
         raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
+def _after(parts: Iterator[Part], start: int) -> Iterator[Part]:
+    for part in parts:
+        if not isinstance(part, Lines):
+            if part.at >= start:
+                yield part
+        elif part.at + part.size > start:
+            yield part.part(start - part.at, part.size)
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
     """What is left of a text file in blocks of whole lines."""
     rest = b""
     while chunk := file.read(BLOCK):
@@ -79,82 +154,68 @@ def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
             rest = chunk[cut:]
         else:
             rest += chunk
-    if rest.strip() and not growing:
+    if rest.strip():
         yield rest + b"\n"
 
 
-def _from_line(lines: Lines, start_line: int) -> Lines:
-    skip = start_line - lines.first
-    if skip <= 0:
-        return lines
-    at = 0
-    for _ in range(skip):
-        at = lines.text.find(b"\n", at) + 1
-        if at == 0:
-            return Lines(b"", start_line)
-    return Lines(lines.text[at:], start_line)
-
-
-def split(block: bytes, number: int, path: Place) -> Iterator[Lines | Promise]:
-    """Whole lines as runs of data lines and single punctuation lines; ``number`` is that of the first line."""
+def split(units: Units, at: int = 0) -> Iterator[Part]:
+    """Whole objects, one a line, as runs of rows and single punctuations; ``at`` counts the objects before them."""
+    block = units.text
     done, search = 0, 0
-    counted, line = 0, number  # lines are counted once, from one punctuation to the next
+    begun, counted = 0, 0  # objects are counted once, from one punctuation to the next
     while (hit := block.find(MARK, search)) >= 0:
         start = block.rfind(b"\n", 0, hit) + 1
-        end = block.find(b"\n", hit) + 1
-        before = block.count(b"\n", counted, start)
-        promise = _promise(block[start:end], line + before, path)
-        search = end
-        if promise is None:
+        search = end = block.find(b"\n", hit) + 1
+        text = block[start:end]
+        value = _said(text)
+        if value is _ROW:
             continue
+        counted = begun + block.count(b"\n", done, start)
         if start > done:
-            yield Lines(block[done:start], line)
-        yield promise
-        done = counted = end
-        line = promise.line + 1
+            yield _lines(units, block[done:start], begun, counted, at)
+        line = units.number(counted)
+        if isinstance(value, dict):
+            yield Promise(value, line, at + counted, text)
+        else:
+            yield BadLine(text, line, str(value), at + counted)
+        done, begun = end, counted + 1
     if done < len(block):
-        yield Lines(block[done:], line)
+        yield _lines(units, block[done:], begun, begun + block.count(b"\n", done), at)
 
 
-def _promise(text: bytes, line: int, path: Place) -> Promise | None:
+def _lines(units: Units, text: bytes, begun: int, stop: int, at: int) -> Lines:
+    numbers = None if isinstance(units.numbers, int) else units.numbers[begun:stop]
+    return Lines(text, units.number(begun), at + begun, numbers)
+
+
+_ROW = object()
+
+
+def _said(text: bytes) -> Any:
+    """The patterns of a punctuation, why it is none that can be read, or that it is a row."""
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise SourceError(f"{path}:{line}: not JSON: {error}") from error
+    except (ValueError, RecursionError):
+        return _ROW  # or something that is found to be none when rows are parsed
     if not isinstance(value, dict) or set(value) != {"punctuation"}:
-        return None  # a row with a column or a text of that name
+        return _ROW  # a row with a column or a text of that name
     patterns = value["punctuation"]
     if not isinstance(patterns, dict):
-        raise SourceError(
-            f"{path}:{line}: a punctuation is an object of bounds and constants, "
-            'such as {"ts": "2026-01-01T00:01:00Z"}'
-        )
-    return Promise(patterns, line)
+        return 'a punctuation is an object of bounds and constants, such as {"ts": "2026-01-01T00:01:00Z"}'
+    return patterns
 
 
-def infer_schema(files: list[Path]) -> pa.Schema:
-    """Column types from the data itself: integers widen to doubles, ISO-8601 text becomes timestamps."""
-    found: list[pa.Schema] = []
-    budget = INFER_BYTES
-    for path in files:
-        for parts in grouped(segments(path)):
-            lines = [part for part in parts if isinstance(part, Lines)]
-            if lines:
-                found.append(_raw_table(lines, path).schema)
-                budget -= sum(len(part.text) for part in lines)
-        if budget < 0:
-            break
-    if not found:
-        raise SourceError(f"{files[0]}: there is no data row to learn the columns from")
-    try:
-        return pa.unify_schemas(found, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise SourceError(f"{files[0]}: a column has values of different types: {error}") from error
+def _offset(text: bytes, lines: int) -> int:
+    """Where so many lines end."""
+    at = 0
+    for _ in range(lines):
+        at = text.index(b"\n", at) + 1
+    return at
 
 
-def grouped(parts: Iterator[Lines | Promise]) -> Iterator[list[Lines | Promise]]:
+def grouped(parts: Iterator[Part]) -> Iterator[list[Part]]:
     """Parts in groups worth parsing at once: where punctuation is dense, runs of data lines are short."""
-    group: list[Lines | Promise] = []
+    group: list[Part] = []
     size = 0
     for part in parts:
         group.append(part)
@@ -166,91 +227,14 @@ def grouped(parts: Iterator[Lines | Promise]) -> Iterator[list[Lines | Promise]]
         yield group
 
 
-def infer_lines(lines: list[Lines], path: Place) -> pa.Schema:
-    """Column types from some lines of a stream whose rest is not there yet."""
-    return _raw_table(lines, path).schema
-
-
-def _raw_table(lines: list[Lines], path: Place) -> pa.Table:
-    """The types of some lines, as an otherwise empty table; Arrow takes some text for times, the rest is found here."""
-    table = _parse(lines, path, None)
-    sample = json.loads(lines[0].text.lstrip().split(b"\n", 1)[0])
-    for i, column in enumerate(table.schema):
-        text = pa.types.is_string(column.type)
-        if (text and _all_iso(table.column(i))) or pa.types.is_timestamp(column.type):
-            kind = pa.date32() if DATE.fullmatch(str(sample.get(column.name))) else TIMESTAMP
-            table = table.set_column(i, column.name, pa.nulls(table.num_rows, kind))
-    return table
-
-
-def _all_iso(values: pa.ChunkedArray) -> bool:
-    matches = pc.match_substring_regex(values, ISO_TIME)
-    return values.null_count < len(values) and bool(pc.all(matches).as_py())
-
-
-def parse_lines(lines: Lines | list[Lines], path: Place, schema: pa.Schema, *, extra: Extra = "error") -> pa.Table:
-    """Data lines as rows of the schema; a line that does not fit is named. ``extra`` is what columns beyond it are."""
-    lines = lines if isinstance(lines, list) else [lines]
-    # Arrow reads dates from numbers only, so they come as text first
-    as_read = pa.schema([f.with_type(pa.string()) if pa.types.is_date(f.type) else f for f in schema])
-    table = _parse(lines, path, as_read, extra).select(schema.names)
-    if as_read == schema:
-        return table
-    try:
-        return table.cast(schema)
-    except pa.ArrowInvalid as error:
-        place = f"{path}: lines {lines[0].first} and following"
-        raise SourceError(f"{place}: {error}; dates are written 2026-01-31") from error
-
-
-def row_count(lines: Lines) -> int:
-    """How many rows the lines hold; blank lines are none."""
-    return sum(1 for line in lines.text.split(b"\n") if line.strip()) if has_blank(lines.text) \
-        else lines.text.count(b"\n")
-
-
-def has_blank(text: bytes) -> bool:
-    """Whether some line may be blank, so that lines are not rows."""
-    return b"\n\n" in text or b"\n " in text or b"\r" in text or text[:1].isspace()
-
-
-def _parse(lines: list[Lines], path: Place, schema: pa.Schema | None, extra: Extra = "error") -> pa.Table:
+def read_objects(lines: list[Lines], schema: pa.Schema | None, extra: Extra = "error") -> pa.Table:
+    """Objects as Arrow reads them; every line is one."""
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else extra)
     text = lines[0].text if len(lines) == 1 else b"".join(part.text for part in lines)
     read = pj.ReadOptions(use_threads=False, block_size=max(len(text) + 1, 1 << 16))
-    try:
-        return pj.read_json(io.BytesIO(text), read_options=read, parse_options=options)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise _place(lines, path, options, error) from error
-
-
-def _place(lines: list[Lines], path: Place, options: pj.ParseOptions, error: Exception) -> SourceError:
-    """Find the line by trying them one by one; only ever done once, on the way out."""
-    numbered = ((part.first + i, text) for part in lines for i, text in enumerate(part.text.splitlines()))
-    for number, text in numbered:
-        if not text.strip():
-            continue
-        where = f"{path}:{number}"
-        try:
-            row = json.loads(text)
-        except ValueError as problem:
-            return SourceError(f"{where}: not JSON: {problem}{_unfinished(path, text)}")
-        if not isinstance(row, dict):
-            return SourceError(f"{where}: a row must be a JSON object, this is {text.decode(errors='replace')[:60]}")
-        try:
-            pj.read_json(io.BytesIO(text + b"\n"), parse_options=options)
-        except pa.ArrowInvalid as problem:
-            return SourceError(f"{where}: the row does not fit the columns seen before: {problem}")
-    return SourceError(f"{path}: lines {lines[0].first} and following: {error}")
-
-
-def _unfinished(path: Place, line: bytes) -> str:
-    """A hint for the last line of a file that somebody may still be writing."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(-len(line), io.SEEK_END)
-            cut_short = file.read() == line  # no end of line behind it
-    except (OSError, ValueError):
-        return ""
-    return "; the file ends within this line: if it is still being written, --follow waits for the rest" \
-        if cut_short else ""
+    table = pj.read_json(io.BytesIO(text), read_options=read, parse_options=options)
+    if table.num_rows != (expected := sum(part.size for part in lines)):
+        if table.num_columns == 0:  # objects without any column
+            return pa.table({"": pa.nulls(expected)}).select([])
+        raise pa.ArrowInvalid(f"{expected} objects were read as {table.num_rows} rows")
+    return table

@@ -6,23 +6,26 @@ already written stays beside the target as ``NAME.partial.SUFFIX``, and the erro
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isfinite, isnan
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from panewise.core.errors import PanewiseError, SourceError
+from panewise.core.tables import shown_rows
 from panewise.core.time import format_timestamp, parse_timestamp
 from panewise.files.formats import Format, format_of
+from panewise.storage import disk
 
 
 def jsonable(value: Any) -> Any:
@@ -54,7 +57,7 @@ def to_ndjson(table: pa.Table) -> str:
     """Rows as NDJSON, the window first, then the group columns and the aggregates."""
     names = [n for n in ("window", "wid") if n in table.column_names]
     table = table.select(names + [n for n in table.column_names if n not in names])
-    return "".join(json.dumps(jsonable(row), ensure_ascii=False) + "\n" for row in table.to_pylist())
+    return "".join(json.dumps(jsonable(row), ensure_ascii=False) + "\n" for row in shown_rows(table))
 
 
 def flatten_structs(table: pa.Table) -> pa.Table:
@@ -74,6 +77,47 @@ def flatten_structs(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
+Encoder: TypeAlias = tuple[Callable[[pa.Table], object], Callable[[], object]]
+"""A function that writes a table, and one that completes the file without closing it."""
+
+
+def encoder(file_format: Format, schema: pa.Schema, file: BinaryIO) -> Encoder:
+    """How tables become bytes of a format."""
+    if file_format is Format.PARQUET:
+        parquet = pq.ParquetWriter(file, schema)
+        return parquet.write_table, parquet.close
+    if file_format is Format.CSV:
+        flat = flatten_structs(schema.empty_table()).schema
+        csv = pcsv.CSVWriter(file, flat)
+        return lambda table: csv.write(flatten_structs(table)), csv.close
+
+    def append(table: pa.Table) -> None:
+        file.write(to_ndjson(table).encode())
+        file.flush()
+
+    return append, file.flush
+
+
+def table_as(file_format: Format, table: pa.Table) -> bytes:
+    """One table as the bytes of a file.
+
+    >>> table_as(Format.NDJSON, pa.table({"n": [1, 2]}))
+    b'{"n": 1}\\n{"n": 2}\\n'
+    """
+    file = _Buffer()
+    write, complete = encoder(file_format, table.schema, file)
+    write(table)
+    complete()
+    return file.getvalue()
+
+
+class _Buffer(io.BytesIO):
+    """Arrow's writers close what they are given."""
+
+    def close(self) -> None:
+        """Not yet: its bytes are still to be taken."""
+
+
 class ResultFile(AbstractContextManager["ResultFile"]):
     """Writes tables one after the other to a single Parquet, CSV or NDJSON file."""
 
@@ -81,45 +125,72 @@ class ResultFile(AbstractContextManager["ResultFile"]):
         self.path = Path(path)
         self.format = format_of(self.path)
         self.rows = 0
-        self._schema = schema
         self._staged = self.path.with_name(f".{self.path.name}.writing")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._write, self._close = self._open()
-        except OSError as error:
-            raise SourceError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+        with self._plain():
+            disk.make_directory(self.path.absolute().parent)
+            self._file = _StagedFile(self._staged)
+            self._write, self._complete = encoder(self.format, schema, cast("BinaryIO", self._file))
 
     def write(self, table: pa.Table) -> None:
         """Append rows."""
         if table.num_rows:
-            self._write(table)
+            with self._plain():
+                self._write(table)
             self.rows += table.num_rows
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._close()
         if error is None:
-            self._staged.replace(self.path)
-        elif self.rows:
+            try:
+                with self._plain():
+                    self._close()
+                    disk.replace(self._staged, self.path)
+                    disk.sync_directory(self.path.absolute().parent)
+            except SourceError:
+                self._discard()
+                raise
+            return
+        try:
+            self._close()
             kept = self.path.with_name(f"{self.path.stem}.partial{self.path.suffix}")
-            self._staged.replace(kept)
-            if isinstance(error, PanewiseError):
-                error.add_note(f"the {self.rows} result rows written before that are in {kept}")
-        else:
-            self._staged.unlink(missing_ok=True)
+            if not self.rows:
+                self._discard()
+                return
+            disk.replace(self._staged, kept)
+        except OSError:  # the disk that the error is about, perhaps
+            self._discard()
+            return
+        if isinstance(error, PanewiseError):
+            error.add_note(f"the {self.rows} result rows written before that are in {kept}")
 
-    def _open(self) -> tuple[Callable[[pa.Table], None], Callable[[], None]]:
-        if self.format is Format.PARQUET:
-            parquet = pq.ParquetWriter(self._staged, self._schema)
-            return parquet.write_table, parquet.close
-        if self.format is Format.CSV:
-            flat = flatten_structs(self._schema.empty_table()).schema
-            csv = pcsv.CSVWriter(self._staged, flat)
-            return lambda table: csv.write(flatten_structs(table)), csv.close
-        text = self._staged.open("w", encoding="utf-8")
+    def _close(self) -> None:
+        try:
+            self._complete()
+            self._file.sync()
+        finally:
+            self._file.really_close()
 
-        def append(table: pa.Table) -> None:
-            text.write(to_ndjson(table))
-            text.flush()
+    def _discard(self) -> None:
+        with suppress(OSError):
+            disk.remove(self._staged)
 
-        return append, text.close
+    @contextmanager
+    def _plain(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SourceError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+
+
+class _StagedFile(disk.DurableFile):
+    """Arrow's writers close what they are given, before it is forced to disk."""
+
+    def close(self) -> None:
+        """Later."""
+
+    def really_close(self) -> None:
+        """Now."""
+        super().close()
+
+    def __del__(self) -> None:
+        self.really_close()

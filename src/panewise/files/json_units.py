@@ -1,0 +1,317 @@
+"""JSON text as it comes, cut into *units*: one object a line, whatever stood between them.
+
+Arrow parses what leaves here, so it has to be sound: a line is one whole object, in UTF-8, not nested too deep. Text
+that is so already (the usual case) passes after a look at C speed; blank lines and spaces are taken out; several
+objects on a line, objects over several lines, arrays of objects and lines that end in CR alone are cut by Python's JSON
+scanner. What is no object is a unit of its own, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MAX_LINE = 16 << 20
+"""The longest unit in bytes, unless told otherwise: what a sender without an end of line may use of the memory."""
+OFTEN = 64 << 10
+"""Unfinished units up to this many bytes are looked at whenever more has come."""
+MAX_DEPTH = 500
+"""How deep objects and arrays may be nested."""
+_TWO_OBJECTS = re.compile(rb"\}[ \t]*\{")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+@dataclass(frozen=True)
+class Units:
+    """Whole objects, one a line."""
+
+    text: bytes
+    numbers: list[int] | int
+    """The line of the source that each begins on; a number where they follow each other from there."""
+
+    def number(self, at: int) -> int:
+        """The line of the source on which a unit begins."""
+        return self.numbers + at if isinstance(self.numbers, int) else self.numbers[at]
+
+
+@dataclass(frozen=True)
+class BadUnit:
+    """Text that is no object."""
+
+    text: bytes
+    line: int
+    reason: str
+
+
+class UnitCutter:
+    """Cuts text that comes in pieces; what is not complete waits for the rest.
+
+    >>> cutter = UnitCutter()
+    >>> [unit.text for unit in cutter.feed(b'[{"a": 1}, {"a": 2}] {"a":') if isinstance(unit, Units)]
+    []
+    >>> [unit.text for unit in [*cutter.feed(b'\\n 3}\\n'), *cutter.end()] if isinstance(unit, Units)]
+    [b'{"a": 1}\\n{"a": 2}\\n{"a":  3}\\n']
+    """
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self.max_line = max_line
+        self._pieces: list[bytes] = []
+        self._waiting = 0
+        self._line = 1
+        self._array: int | None = None
+        """The line on which the array began that the text is in."""
+        self._comma = False
+        self._skipping = False
+        """Whether what is left of a line that was too long is being thrown away."""
+        self._mark = b""
+        """The first bytes, until it is known whether they are a byte-order mark."""
+        self._began = False
+        self._look_again = 0
+        """An unfinished unit is looked at again when so much is there: a long one is not scanned for every piece."""
+
+    def feed(self, piece: bytes) -> Iterator[Units | BadUnit]:
+        """More text, cut anywhere."""
+        if not self._began:
+            piece, self._mark = self._mark + piece, b""
+            if len(piece) < len(_BOM) and _BOM.startswith(piece):
+                self._mark = piece
+                return
+            piece, self._began = piece.removeprefix(_BOM), True
+        if self._skipping:
+            end = piece.find(b"\n") + 1
+            if not end:
+                return
+            self._skipping, self._line, piece = False, self._line + 1, piece[end:]
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
+            cut = piece.rfind(b"\r", 0, -1) + 1  # the last one may belong to an end of line that is on its way
+        if cut and self._waiting + cut >= self._look_again:
+            text = b"".join([*self._pieces, piece[:cut]])
+            self._pieces = [piece[cut:]] if cut < len(piece) else []
+            self._waiting = len(piece) - cut
+            yield from self._cut(text, final=False)
+        elif piece:
+            self._pieces.append(piece)
+            self._waiting += len(piece)
+        if self._waiting > self.max_line or (self._array is not None and self._waiting >= max(self._look_again, 1)):
+            yield from self._without_an_end()
+
+    def end(self, *, growing: bool = False) -> Iterator[Units | BadUnit]:
+        """No more text; of a ``growing`` one an unfinished unit is left for later."""
+        text, self._pieces, self._waiting = b"".join([self._mark, *self._pieces]), [], 0
+        if text.strip() and not growing:
+            yield from self._cut(text if self._array is not None else text + b"\n", final=True)
+        if self._array is not None and not growing:
+            yield BadUnit(b"", self._line, f"the text ends within the array that began on line {self._array}")
+            self._array = None
+
+    @property
+    def unfinished(self) -> bytes:
+        """What waits for its rest."""
+        return b"".join(self._pieces)
+
+    def forget(self) -> None:
+        """Throw away what waits for its rest: who sent it is gone."""
+        self._pieces, self._waiting, self._look_again, self._mark = [], 0, 0, b""
+        self._array, self._skipping, self._began = None, False, False
+
+    # -- cutting
+
+    def _without_an_end(self) -> Iterator[Units | BadUnit]:
+        """A long text without an end of line: whole objects in it are taken, a unit beyond the limit is thrown away."""
+        text, self._pieces, self._waiting = b"".join(self._pieces), [], 0
+        yield from self._scan(text, final=False)
+        if self._waiting > self.max_line:
+            begun = b"".join(self._pieces)
+            self._pieces, self._waiting, self._skipping = [], 0, True
+            yield BadUnit(begun[:200], self._line, self._too_long())
+
+    def _too_long(self) -> str:
+        return f"the line is longer than the limit of {self.max_line:,} bytes; max_line= allows longer ones"
+
+    def _cut(self, text: bytes, *, final: bool) -> Iterator[Units | BadUnit]:
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n")
+        if self._array is None and is_plain(text, self.max_line):
+            yield Units(text, self._line)
+            self._line += text.count(b"\n")
+            return
+        if self._array is None and b"\r" not in text:
+            stripped = [line.strip(b" \t") for line in text.split(b"\n")[:-1]]
+            numbers = [self._line + i for i, line in enumerate(stripped) if line]
+            packed = b"".join(line + b"\n" for line in stripped if line)
+            if not packed:
+                self._line += len(stripped)
+                return
+            if is_plain(packed, self.max_line):
+                yield Units(packed, numbers)
+                self._line += len(stripped)
+                return
+        yield from self._scan(text, final=final)
+
+    def _scan(self, text: bytes, *, final: bool) -> Iterator[Units | BadUnit]:
+        """One unit after the other, by Python's scanner; an unfinished one waits unless this is the end."""
+        for unit in self._scanned(text.decode("utf-8", "surrogateescape"), final=final):
+            if isinstance(unit, BadUnit):
+                yield unit
+                continue
+            lines, numbers = unit
+            yield Units(b"".join(lines), numbers)
+
+    def _scanned(self, text: str, *, final: bool) -> Iterator[tuple[list[bytes], list[int]] | BadUnit]:
+        lines: list[bytes] = []
+        numbers: list[int] = []
+        at = 0
+        while True:
+            at, self._look_again = self._past_space(text, at), 0
+            if at == len(text):
+                break
+            found = self._one(text, at, final=final)
+            if found is None:  # the rest of it is still to come
+                begun = _bytes(text[at:])
+                before = b"".join(self._pieces)
+                self._pieces, self._waiting = [begun + before], len(begun) + len(before)
+                self._look_again = 2 * self._waiting if self._waiting > OFTEN else 0
+                break
+            end, unit = found
+            if isinstance(unit, bytes):
+                lines.append(unit)
+                numbers.append(self._line)
+            elif unit is not None:
+                if lines:
+                    yield lines, numbers
+                    lines, numbers = [], []
+                yield unit
+            self._line += len(_LINE_END.findall(text, at, end))
+            at = end
+        if lines:
+            yield lines, numbers
+
+    def _past_space(self, text: str, at: int) -> int:
+        space = _SPACE.match(text, at)
+        assert space is not None
+        self._line += len(_LINE_END.findall(space.group()))
+        return space.end()
+
+    def _one(self, text: str, at: int, *, final: bool) -> tuple[int, bytes | BadUnit | None] | None:
+        """Where the next unit ends and what it is; nothing for brackets and commas of an array; None: unfinished."""
+        first = text[at]
+        if self._array is None and first == "[":
+            self._array, self._comma = self._line, False
+            return at + 1, None
+        if self._array is not None and first == "]":
+            self._array = None
+            return at + 1, None
+        if self._array is not None and first == "," and self._comma:
+            self._comma = False
+            return at + 1, None
+        if self._array is not None and self._comma:
+            return self._to_line_end(text, at, f"expected ',' or ']' in the array that began on line {self._array}")
+        try:
+            value, end = _SCANNER.raw_decode(text, at)
+        except RecursionError:
+            return self._to_line_end(text, at, _too_deep())
+        except ValueError as error:
+            place = getattr(error, "pos", len(text))
+            problem = str(getattr(error, "msg", error))
+            if not final and (place >= len(text.rstrip()) or problem.startswith("Unterminated string")):
+                return None
+            return self._to_line_end(text, at, f"not JSON: {problem}: column {place - text.rfind(chr(10), 0, at)}")
+        if not final and end == len(text) and first not in "{[\"":
+            return None  # a number may go on
+        self._comma = True
+        return end, self._judged(text[at:end], value)
+
+    def _judged(self, text: str, value: Any) -> bytes | BadUnit:
+        raw = _bytes(text)
+        if not isinstance(value, dict):
+            return BadUnit(raw, self._line, f"a row must be a JSON object, this is {text[:60]}")
+        if len(raw) > self.max_line:
+            return BadUnit(raw[:200], self._line, self._too_long())
+        if len(raw) > 2 * MAX_DEPTH and depth_of(text) > MAX_DEPTH:
+            return BadUnit(raw[:200], self._line, _too_deep())
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            return BadUnit(raw, self._line, _not_utf8(error))
+        return raw.translate(_ONE_LINE) + b"\n"
+
+    def _to_line_end(self, text: str, at: int, reason: str) -> tuple[int, BadUnit]:
+        """What cannot be read goes as far as its line; the next line is a new beginning, also within an array."""
+        end = _LINE_END.search(text, at)
+        stop = len(text) if end is None else end.start()
+        self._comma = False
+        raw = _bytes(text[at:stop])
+        for mark, name in _BOMS.items():
+            if raw.startswith(mark):
+                reason = f"the text is {name}, not UTF-8: convert it before"
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            reason = reason if "UTF-8" in reason else _not_utf8(error)
+        return stop, BadUnit(raw, self._line, reason)
+
+
+def is_plain(text: bytes, max_line: int = MAX_LINE) -> bool:
+    """Whether every line is one whole object as far as a quick look tells, and one that Arrow may be given.
+
+    A line that begins with ``{`` and ends with ``}`` and whose neighbours do so is not cut through the middle of an
+    object: behind a ``}`` within one stands ``,``, ``]`` or ``}``.
+    """
+    if not (text.startswith(b"{") and text.endswith(b"}\n")) or text.count(b"}\n{") != text.count(b"\n") - 1:
+        return False
+    if _TWO_OBJECTS.search(text) is not None:
+        return False
+    if not text.isascii():
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+    lengths = np.diff(ends, prepend=-1)
+    if int(lengths.max()) <= 2 * MAX_DEPTH:
+        return True
+    if int(lengths.max()) > max_line:
+        return False
+    for i in np.flatnonzero(lengths > 2 * MAX_DEPTH).tolist():
+        line = text[int(ends[i] - lengths[i]) + 1:int(ends[i])]
+        if line.count(b"{") + line.count(b"[") > MAX_DEPTH and depth_of(line.decode("utf-8")) > MAX_DEPTH:
+            return False
+    return True
+
+
+def depth_of(text: str) -> int:
+    """How deep brackets are nested outside of strings."""
+    deepest = depth = 0
+    for token in _NESTING.findall(text):
+        if token in "{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in "}]":
+            depth -= 1
+    return deepest
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _too_deep() -> str:
+    return f"objects and arrays are nested more than {MAX_DEPTH} deep"
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"not UTF-8: byte 0x{error.object[error.start]:02x} at position {error.start + 1} of the row"
+
+
+_NESTING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*"')
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+_SCANNER = json.JSONDecoder(parse_int=lambda _: 0)  # numbers of any length; their value is Arrow's business
