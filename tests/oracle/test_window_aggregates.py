@@ -190,15 +190,15 @@ def test_late_rows_are_found_under_another_name_and_each_source_answers_for_itse
     ("source", []), ("ordered", [3, 14]), ("late:2", [3]), ("late:13", []), ("rows:1", [3, 14]), ("rows:3", []),
 ])
 def test_generated_progress_decides_what_is_late(progress: str, late: list[int]):
-    oracle = Oracle(per_window(S, TEN, COUNT), timeline(s=at(5, 15, 16, 3, 14)), progress=progress)
+    oracle = Oracle(per_window(S, TEN, COUNT), timeline(s=at(5, 15, 16, 3, 14)), progress=progress, late="drop")
     assert [row["ts"] for row in oracle.late_rows()] == late
 
 
 def test_each_stream_can_have_a_progress_policy_of_its_own():
     plan = per_window(Union((source("a"), source("b"))), TEN, COUNT)
     items = arrivals(*((name, {"ts": ts}) for name, ts in (("a", 5), ("b", 5), ("a", 3), ("b", 3))))
-    assert Oracle(plan, items, progress={"a": "ordered"}).late_rows() == [{"ts": 3}]
-    assert len(Oracle(plan, items, progress="ordered").late_rows()) == 2
+    assert Oracle(plan, items, progress={"a": "ordered"}, late="drop").late_rows() == [{"ts": 3}]
+    assert len(Oracle(plan, items, progress="ordered", late="drop").late_rows()) == 2
 
 
 def test_a_column_can_carry_the_bound():

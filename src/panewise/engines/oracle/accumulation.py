@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.tuples import Tup, joined
-from panewise.plan.nodes import Filter, Join, Node, Project, Qualify, SemiJoin, Union
+from panewise.plan.nodes import Explode, Filter, Join, Node, Project, Qualify, SemiJoin, Union
 from panewise.planner.forms import exposed_windows, is_internal, is_mixed, shows_groups
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ def _state(d: Definition, node: Node, tau: int) -> list[Tup]:
         return [replace(t, expiry=_end(d, node, t, tau)) for t in _input(d, node, tau)]
     below = [_state(d, part, tau) for part in node.inputs]
     match node:
-        case Filter() | Project() | Qualify():
+        case Filter() | Project() | Explode() | Qualify():
             return operators.each_row(d, node, below[0])
         case Union():
             return operators.bag_union(node, below)
         case Join():
-            return operators.pairs(d, below[0], below[1], node.predicate)
+            return operators.pairs(d, below[0], below[1], node.predicate, node.left, node.right)
         case SemiJoin():
             return _matched(d, node, below[0], below[1])
     raise NotImplementedError(f"internal windows beside external ones under {type(node).__name__} mean nothing")
@@ -87,7 +87,8 @@ def _matched(d: Definition, node: SemiJoin, left: list[Tup], right: list[Tup]) -
     """A left row once for each match: it stays as long as the pair would."""
     found: list[Tup] = []
     for row in left:
-        kept = d.expressions.holds(node.predicate, [{**r.values, **row.values} for r in right])
+        kept = d.expressions.holds(node.predicate, [{**r.values, **row.values} for r in right], node.left,
+                                   node.right)
         found += [replace(row, expiry=joined(row, r).expiry) for r, keep in zip(right, kept, strict=True) if keep]
     return found
 

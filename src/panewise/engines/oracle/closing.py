@@ -16,6 +16,7 @@ from panewise.engines.oracle.late import EVERYTHING, NOTHING, Guard, bounds_afte
 from panewise.engines.oracle.tuples import Tup
 from panewise.plan.nodes import (
     BandJoin,
+    Explode,
     Filter,
     Node,
     Project,
@@ -76,7 +77,7 @@ def bounds_of(d: Definition, node: Node, attribute: Guard, constants: Mapping[st
     match node:
         case Source() if attribute is not None:
             return bounds_after(node, attribute, constants, d.timeline, d.progress_of(node.name))
-        case Filter() | Project() | Qualify():
+        case Filter() | Project() | Explode() | Qualify():
             moved = {operators.guard_below(node, c): v for c, v in constants.items()}
             named = {c: v for c, v in moved.items() if c is not None}
             return bounds_of(d, node.inputs[0], operators.guard_below(node, attribute), named)

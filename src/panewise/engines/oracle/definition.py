@@ -12,6 +12,7 @@ from typing import Any
 from panewise.core.ages import stream_rows
 from panewise.core.errors import LateRowError
 from panewise.engines.oracle import accumulation, inputs, instants, relations, scopes
+from panewise.engines.oracle.column_types import ColumnTypes
 from panewise.engines.oracle.expressions import Expressions
 from panewise.engines.oracle.late import TIME, Guard
 from panewise.engines.oracle.tables import TableChange
@@ -27,14 +28,15 @@ class Definition:
     """A timeline and what every plan node means over it."""
 
     def __init__(self, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-                 late: str = "drop", progress: str | Mapping[str, str] = "source",
-                 registered_at: int | None = None, numbers: Mapping[str, int] | None = None) -> None:
+                 late: str = "generous", progress: str | Mapping[str, str] = "source",
+                 registered_at: int | None = None, numbers: Mapping[str, int] | None = None,
+                 expressions: Expressions | None = None) -> None:
         self.timeline, self.tables = timeline, dict(tables or {})
         self.policy, self.registered_at = LatePolicy.parse(late).value, registered_at
         self._progress = progress
         self.numbers = dict(numbers or {})
         """The inputs in the order that counts for rows of tables (`core.ages`)."""
-        self.expressions = Expressions()
+        self.expressions = Expressions(ColumnTypes(timeline, tables)) if expressions is None else expressions
         self.late: dict[tuple[int, ...], Mapping[str, Any]] = {}
         self._streams: dict[tuple[int, Guard], list[Tup]] = {}
         self._produced: dict[int, list[Tup]] = {}

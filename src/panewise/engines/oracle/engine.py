@@ -8,15 +8,23 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.core.ages import numbered
-from panewise.core.errors import PlanError
+from panewise.core.errors import BadRowError, PlanError, SchemaError
+from panewise.core.places import placed
+from panewise.core.time import AmountGiven
 from panewise.engines.oracle import changes, windows
+from panewise.engines.oracle.binding import bind_plan
 from panewise.engines.oracle.changes import Change, Form
+from panewise.engines.oracle.column_types import ColumnTypes
 from panewise.engines.oracle.definition import Definition
+from panewise.engines.oracle.expressions import Expressions
 from panewise.engines.oracle.late import TIME
+from panewise.engines.oracle.scalar.types import NULL, to_arrow
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup, sorted_rows
+from panewise.engines.oracle.usable import usable
 from panewise.engines.oracle.windows import Closing
-from panewise.plan.nodes import Named, Node, WindowAggregate
+from panewise.plan.nodes import Named, Node, WindowAggregate, zone_of
+from panewise.plan.written import text_of
 from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, stops, time_kind
 from panewise.progress.timeline import Timeline
 
@@ -25,7 +33,8 @@ class Oracle:
     """One plan over one timeline; every answer is computed from the definitions when it is asked for.
 
     The timeline is complete: its end is a punctuation that covers everything. ``progress`` is one policy, or one by
-    stream. ``registered_at`` is the instant at which continuous relations begin; without it they see the whole
+    stream. Rows without a time, or further ahead than ``max_jump``, are an error unless ``tolerant``.
+    ``registered_at`` is the instant at which continuous relations begin; without it they see the whole
     timeline.
 
     >>> from panewise.core.ordinals import OrdinalKind
@@ -42,12 +51,20 @@ class Oracle:
     """
 
     def __init__(self, plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-                 late: str = "drop", progress: str | Mapping[str, str] = "source",
-                 registered_at: int | None = None) -> None:
+                 late: str = "generous", progress: str | Mapping[str, str] = "source",
+                 registered_at: int | None = None, max_jump: AmountGiven | None = None, tolerant: bool = False) -> None:
         refuse_hidden(plan)
         self.plan = plan
+        expressions = Expressions(ColumnTypes(timeline, tables), zone_of(plan))
+        with placed(text_of(plan)):
+            bind_plan(plan, expressions)
+        timeline, self._bad = usable(plan, timeline, expressions, max_jump)
+        if self._bad and not tolerant:
+            stream, problem, row = self._bad[0]
+            raise BadRowError(f"stream {stream!r}: {problem}: {row}; to go on without such rows: bad_rows='skip' "
+                              "counts them, 'aside' keeps them")
         self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
-                                      registered_at=registered_at,
+                                      registered_at=registered_at, expressions=expressions,
                                       numbers=numbered(node.name for node in plan.walk() if isinstance(node, Named)))
         self._kind = time_kind(plan)
 
@@ -84,6 +101,21 @@ class Oracle:
         self.results()
         late = self._definition.late
         return [dict(late[place]) for place in sorted(late)]
+
+    def bad_rows(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """The rows that cannot be used: stream, what is wrong, the row."""
+        return list(self._bad)
+
+    def table(self) -> pa.Table:
+        """All results as a table."""
+        rows = self.results()
+        types = self._definition.expressions.types.of(self.plan)
+        known = {name: to_arrow(kind) for name, kind in types.items() if name in self.columns and kind != NULL}
+        try:
+            return pa.table({name: pa.array([row.get(name) for row in rows], known.get(name)) for name in self.columns})
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise SchemaError(f"a result column has values of different types, or integers of more than 64 bits: "
+                              f"{error}; cast them where they come from") from error
 
     # -- continuous relations ----------------------------------------------------------------------------------------
 
@@ -128,11 +160,7 @@ class Oracle:
 
 
 def run_oracle(plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-               late: str = "drop", progress: str | Mapping[str, str] = "source",
+               late: str = "generous", progress: str | Mapping[str, str] = "source",
                registered_at: int | None = None) -> pa.Table:
     """The results of ``Oracle.results`` as a table."""
-    oracle = Oracle(plan, timeline, tables=tables, late=late, progress=progress, registered_at=registered_at)
-    rows = oracle.results()
-    if not rows:
-        return pa.table({name: pa.nulls(0) for name in oracle.columns})
-    return pa.Table.from_pylist(rows)
+    return Oracle(plan, timeline, tables=tables, late=late, progress=progress, registered_at=registered_at).table()

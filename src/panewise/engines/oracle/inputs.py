@@ -18,10 +18,11 @@ from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.engines.oracle import operators, streams, tables, windows
-from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of
+from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of, substreams
 from panewise.engines.oracle.tuples import Tup, attribute_of, frozen, joined, ordinal
 from panewise.plan.nodes import (
     BandJoin,
+    Explode,
     Filter,
     Lifetime,
     Node,
@@ -36,7 +37,7 @@ from panewise.plan.nodes import (
     WindowAggregate,
 )
 from panewise.planner.forms import is_append_only
-from panewise.progress.punctuation import Punctuation
+from panewise.progress.punctuation import Between, Constant, OneOf, Punctuation
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -47,7 +48,7 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
     match node:
         case Source():
             return _arrivals(d, node, guard)
-        case Filter() | Project() | Qualify():
+        case Filter() | Project() | Explode() | Qualify():
             return operators.each_row(d, node, d.stream(node.inputs[0], operators.guard_below(node, guard)))
         case Union():
             guards = operators.guards_of_union(node, guard)
@@ -72,7 +73,7 @@ def broken_promises(d: Definition, node: Node, guard: Guard) -> list[Tup]:
     match node:
         case Source():
             return [t for t in d.stream(node, guard) if t.late_by is not None]
-        case Filter() | Project() | Qualify() | Lifetime():
+        case Filter() | Project() | Explode() | Qualify() | Lifetime():
             return broken_promises(d, node.inputs[0], operators.guard_below(node, guard))
         case Union():
             guards = operators.guards_of_union(node, guard)
@@ -94,9 +95,10 @@ def _arrivals(d: Definition, source: Source, guard: Guard) -> list[Tup]:
         if arrival.stream != source.name or not arrival.is_row:
             continue
         raw: Any = arrival.item
-        ts = place if schema.time is None else ordinal(raw.get(schema.time), schema.time, kind_of(schema, schema.time))
+        ts = place if schema.time is None or raw.get(schema.time) is None else \
+            ordinal(raw[schema.time], schema.time, kind_of(schema, schema.time))
         late_by = None
-        if column is not None and column not in ROW_NUM_NAMES and column in raw:
+        if column is not None and column not in ROW_NUM_NAMES and raw.get(column) is not None:
             bound = bounds.before(place, column, raw)
             if ordinal(raw[column], column, kind_of(schema, column)) < bound:
                 late_by = bound
@@ -111,7 +113,8 @@ class _Bounds:
     def __init__(self, d: Definition, source: Source) -> None:
         self.d, self.source = d, source
         promised = [a.item for a in d.timeline if a.stream == source.name and isinstance(a.item, Punctuation)]
-        self.named = sorted({name for item in promised for name, _ in item.patterns})
+        told_apart = {name for item in promised for name, _ in item.patterns}
+        self.named = sorted({*told_apart, substreams(d.progress_of(source.name))[0]} - {""})
         self._known: dict[Hashable, list[int]] = {}
 
     def before(self, place: int, column: str, row: Mapping[str, Any]) -> int:
@@ -120,7 +123,25 @@ class _Bounds:
         if kind not in self._known:
             self._known[kind] = bounds_after(self.source, column, row, self.d.timeline,
                                              self.d.progress_of(self.source.name))
-        return self._known[kind][place - 1] if place else NOTHING
+        return max(self._known[kind][place - 1] if place else NOTHING, self._named_instants(place, column, row))
+
+    def _named_instants(self, place: int, column: str, row: Mapping[str, Any]) -> int:
+        """Promises that name instants cover a row at one of them: it is below the instant after the last of these."""
+        bound = NOTHING
+        value = ordinal(row[column], column, kind_of(self.source.schema, column))
+        for arrival in self.d.timeline[:place]:
+            promise = arrival.item
+            if arrival.stream != self.source.name or not isinstance(promise, Punctuation):
+                continue
+            pattern = promise.pattern(column)
+            if not isinstance(pattern, Between | Constant | OneOf):
+                continue
+            seen = {**row, column: value}
+            if all(name in seen and p.matches(seen[name]) for name, p in promise.patterns):
+                last = pattern.end if isinstance(pattern, Between) else 1 + (
+                    pattern.value if isinstance(pattern, Constant) else max(pattern.values))
+                bound = max(bound, int(last))
+        return bound
 
 
 def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
@@ -143,7 +164,7 @@ def _time_join(d: Definition, node: BandJoin | TumblingJoin) -> list[Tup]:
     left, right = d.admitted(node.left, node.left_time), d.admitted(node.right, node.right_time)
     near = [(one, other, joined(one, other)) for one, other in product(left, right) if operators.in_band(
         node, attribute_of(one, node.left_time), attribute_of(other, node.right_time))]
-    kept = d.expressions.holds(node.predicate, [t.values for *_, t in near])
+    kept = d.expressions.holds(node.predicate, [t.values for *_, t in near], node.left, node.right)
     met = [pair for pair, keep in zip(near, kept, strict=True) if keep]
     partners = {one.key for one, _, _ in met}, {other.key for _, other, _ in met}
     if node.kind.left_only:

@@ -13,7 +13,7 @@ from typing import Any
 from panewise.core.errors import ProgressError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceSchema
-from panewise.core.time import Quantity
+from panewise.core.time import MOST_DIGITS, Quantity
 from panewise.engines.oracle.tuples import ordinal
 from panewise.plan.nodes import Source
 from panewise.progress.punctuation import Punctuation
@@ -48,7 +48,8 @@ def bounds_after(source: Source, attribute: str, constants: Mapping[str, Any], t
     for arrival in timeline:
         if arrival.stream == source.name:
             item = arrival.item
-            made = _promised(item, attribute, constants) if isinstance(item, Punctuation) else generate.after(item)
+            made = _promised(item, attribute, constants) if isinstance(item, Punctuation) else \
+                generate.after(item, constants)
             bound = max(bound, made)
         found.append(bound)
     return found
@@ -75,14 +76,20 @@ class _Generator:
         if self.name == "late":
             self.delay = (self.kind or OrdinalKind.TIMESTAMP).amount(Quantity.parse(_number(self.argument)))
         elif self.name == "rows":
-            self.behind = int(self.argument)
+            self.behind = Quantity.parse(_number(self.argument)).amount
+        elif self.name == "substream":
+            self.reached = dict.fromkeys(substreams(policy)[1], NOTHING)
         elif self.name not in {"source", "ordered", "column"}:
             raise ProgressError(f"the oracle does not know the progress policy {policy!r}: write source, ordered, "
-                                "late:<duration>, rows:<n> or column:<name>, without options")
+                                "late:<duration>, rows:<n>, column:<name> or substream:<column>=<a>|<b>, without "
+                                "options")
 
-    def after(self, row: Mapping[str, Any]) -> int:
+    def after(self, row: Mapping[str, Any], constants: Mapping[str, Any]) -> int:
+        """What a row promises of rows with these constants."""
         if self.name == "source" or self.attribute not in row:
             return NOTHING
+        if self.name == "substream":
+            return self._after_substream(row, constants)
         self.highest.append(max(self.highest[-1], ordinal(row[self.attribute], self.attribute, self.kind)))
         if self.name == "ordered":
             return self.highest[-1]
@@ -94,10 +101,45 @@ class _Generator:
         return NOTHING if said is None else ordinal(said, self.argument, self.kind)
 
 
+    def _after_substream(self, row: Mapping[str, Any], constants: Mapping[str, Any]) -> int:
+        """Nothing smaller of the row's own substream comes, and of all rows nothing that all have passed."""
+        column = self.argument.partition("=")[0].strip()
+        own = _registered(row.get(column), self.reached, column)
+        value = ordinal(row[self.attribute], self.attribute, self.kind)
+        self.reached[own] = max(self.reached[own], value)
+        everywhere = min(self.reached.values())
+        if column not in constants or _registered(constants[column], self.reached, column) != own:
+            return everywhere
+        return max(everywhere, self.reached[own])
+
+
+def substreams(policy: str) -> tuple[str, list[str]]:
+    """The column that tells substreams apart and the registered ones, as they are written; nothing of others.
+
+    >>> substreams("substream:k=a|b"), substreams("ordered")
+    (('k', ['a', 'b']), ('', []))
+    """
+    name, _, argument = policy.partition(":")
+    column, _, listed = argument.partition("=") if name.strip() == "substream" else ("", "", "")
+    return column.strip(), [key.strip() for key in listed.split("|") if key.strip()]
+
+
+def _registered(value: Any, known: Mapping[str, int], column: str) -> str:
+    """The registered substream of a value: numbers are written as text, too."""
+    for text in known:
+        try:
+            same = value == (float(text) if isinstance(value, float) else type(value)(text))
+        except (TypeError, ValueError):
+            same = str(value) == text
+        if same:
+            return text
+    raise ProgressError(f"substream {value!r} of {column!r} is not registered; registered are {', '.join(known)}")
+
+
 def kind_of(schema: SourceSchema, column: str) -> OrdinalKind | None:
     """What one step of a column is, where the schema knows it."""
     return schema.ordinal_kind(column) if column in schema.columns else None
 
 
 def _number(text: str) -> str | int:
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if text.lstrip("-").isdecimal() and len(text) < MOST_DIGITS else text

@@ -20,6 +20,7 @@ from panewise.plan.nodes import (
     BagDifference,
     BandJoin,
     Distinct,
+    Explode,
     Filter,
     GroupAggregate,
     Join,
@@ -77,12 +78,12 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
             return tables.join_as_of_birth(d, node, rows)
         case Distinct():
             return _distinct(d, node, tau, external)
-        case Filter() | Project() | Qualify():
+        case Filter() | Project() | Explode() | Qualify():
             return operators.each_row(d, node, below[0])
         case Union():
             return operators.bag_union(node, below)
         case Join():
-            return operators.pairs(d, below[0], below[1], node.predicate)
+            return operators.pairs(d, below[0], below[1], node.predicate, node.left, node.right)
         case SemiJoin() | AntiJoin():
             return _existence(d, node, below[0], below[1])
         case BagDifference():
@@ -110,7 +111,7 @@ def window_rows(d: Definition, node: Window) -> list[Tup]:
     clause = node.clause
     guard = clause.attribute if clause.spec.clock is Clock.TIME else TIME
     rows = d.since_registration(d.admitted(node.input, guard))
-    kept = d.expressions.holds(clause.predicate, [t.values for t in rows])
+    kept = d.expressions.holds(clause.predicate, [t.values for t in rows], node.input)
     return sorted((t for t, keep in zip(rows, kept, strict=True) if keep), key=lambda t: t.age)
 
 
@@ -155,7 +156,8 @@ def _existence(d: Definition, node: SemiJoin | AntiJoin, left: list[Tup], right:
     """EXISTS and NOT EXISTS: left rows by whether any right row matches, whatever their number (Golab erratum E11)."""
     wanted = isinstance(node, SemiJoin)
     return [t for t in left
-            if any(d.expressions.holds(node.predicate, [{**r.values, **t.values} for r in right])) is wanted]
+            if any(d.expressions.holds(node.predicate, [{**r.values, **t.values} for r in right], node.left,
+                                       node.right)) is wanted]
 
 
 def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
@@ -228,8 +230,8 @@ def _episodes(d: Definition, node: GroupAggregate, rows: list[Tup], tau: int) ->
 def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
     """One row per group that has any; one that lost its last row vanishes (Patroumpas and Sellis 4.2)."""
     found: list[Tup] = []
-    for key, members in grouping.groups(d, node.keys, sorted(rows, key=lambda t: t.age)):
-        values = {**key, **grouping.aggregates(d, node.aggregates, members)}
+    for key, members in grouping.groups(d, node, sorted(rows, key=lambda t: t.age)):
+        values = {**key, **grouping.aggregates(d, node, members)}
         newest = members[-1]
         identity = ("group", value_of(key), frozenset(t.key for t in members))
         found.append(Tup(values, newest.ts, identity, newest.order))

@@ -76,7 +76,8 @@ def join_as_of_birth(d: Definition, node: TableJoin, rows: Sequence[Tup]) -> lis
     refuse_key_reuse(d, node)
     found: list[Tup] = []
     for row in rows:
-        met = operators.pairs(d, [row], contents(d, node.table, row.ts, before=True), node.predicate)
+        met = operators.pairs(d, [row], contents(d, node.table, row.ts, before=True), node.predicate,
+                              node.input, node.table)
         found.extend(Tup(t.values, row.ts, t.key, t.order, row.expiry, row.late_by, row.origin)
                      for t in met)
     return found
@@ -85,7 +86,7 @@ def join_as_of_birth(d: Definition, node: TableJoin, rows: Sequence[Tup]) -> lis
 def join_current(d: Definition, node: TableJoin, rows: Sequence[Tup], tau: int) -> list[Tup]:
     """Definition 1: the current rows with the current table, whichever came first."""
     return [joined(t, r) for t in rows for r in contents(d, node.table, tau)
-            if d.expressions.holds(node.predicate, [{**t.values, **r.values}])[0]]
+            if d.expressions.holds(node.predicate, [{**t.values, **r.values}], node.input, node.table)[0]]
 
 
 def refuse_key_reuse(d: Definition, node: TableJoin) -> None:

@@ -35,6 +35,8 @@ class Tup:
     """The bound that was in force when it arrived, if it is late."""
     origin: Mapping[str, Any] | None = None
     """The row as it came, for the late output."""
+    counts_at: int | None = None
+    """The value at which a session counts a late row that a closed session would have been joined by."""
 
     @property
     def age(self) -> tuple[int, tuple[int, ...]]:

@@ -17,6 +17,7 @@ from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, sortab
 from panewise.plan.nodes import WindowAggregate
 from panewise.windows.base import Rows, WindowSpec
 from panewise.windows.predicate import PredicateWindow
+from panewise.windows.session import SessionWindow
 from panewise.windows.tuple_slide import TupleSlideWindow
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def results(d: Definition, node: WindowAggregate, *, inside: bool = False) -> li
         for wid in spec.windows(as_rows(node, defining)).tolist():
             within = spec.members(wid, rows)
             members = [t for t, member in zip(part, within, strict=True) if member and counts(d, node, t, wid)]
-            for key, group in grouping.groups(d, node.keys, members):
+            for key, group in grouping.groups(d, node, members):
                 values = {**key, node.window_column: _name(node, wid, rows),
-                          **grouping.aggregates(d, node.aggregates, group, numbers)}
+                          **grouping.aggregates(d, node, group, numbers)}
                 place = progress.closed_at(wid, key, rows)
                 identity = ("window", wid, value_of(key), part[0].key)
                 if not inside or _is_seen(d, node, wid, rows, place):
@@ -77,7 +78,9 @@ def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
     rows = d.stream(node.input, guard)
     if not _has_slack(d, clause.spec):
         d.report_late_rows(node.input, guard)
-    passing = d.expressions.holds(clause.predicate, [t.values for t in rows])
+    passing = d.expressions.holds(clause.predicate, [t.values for t in rows], node.input)
+    if isinstance(clause.spec, SessionWindow) and _has_slack(d, clause.spec):
+        return _in_sessions(d, node, clause.spec.gap, [t for t, keep in zip(rows, passing, strict=True) if keep])
     kept: list[Tup] = []
     for row in [t for t, keep in zip(rows, passing, strict=True) if keep]:
         missed = row.late_by is not None and _misses(d, node, row)
@@ -88,10 +91,40 @@ def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
     return kept
 
 
+def _in_sessions(d: Definition, node: WindowAggregate, gap: int, rows: Sequence[Tup]) -> list[Tup]:
+    """The rows that sessions count, one by one as they came.
+
+    A late row counts if it touches a session that its bound leaves open, or if a session of its own would be open. If
+    it would have joined a closed session to that, it is late, and counts from just behind the closed one.
+    """
+    kept: list[Tup] = []
+    for part in partitions(rows, node.window.partition):
+        before: list[Tup] = []
+        for row in part:
+            value, bound = attribute_of(row, node.window.attribute, node.window.ordinal), row.late_by
+            if bound is not None:
+                seen = as_rows(node, before)
+                spans = sorted(set(zip(*(side.tolist() for side in SessionWindow(gap).spans(seen)), strict=True)))
+                opened = [(start, end) for start, end in spans if end >= bound]
+                closed = [end for start, end in spans if end < bound and start - gap <= value <= end]
+                if value + gap < bound and not any(start - gap <= value <= end for start, end in opened):
+                    d.report_late(row)
+                    continue
+                if closed:
+                    d.report_late(row)
+                    if d.policy == "consistent":
+                        continue
+                before.append(replace(row, late_by=None, counts_at=max(closed) + 1 if closed else None))
+            else:
+                before.append(row)
+        kept += before
+    return sorted(kept, key=lambda t: t.order)
+
+
 def _on_time(d: Definition, node: WindowAggregate) -> list[Tup]:
     """The rows that a window of positions numbers inside a relation, in the order they came."""
     rows = d.admitted(node.input, TIME)
-    passing = d.expressions.holds(node.window.predicate, [t.values for t in rows])
+    passing = d.expressions.holds(node.window.predicate, [t.values for t in rows], node.input)
     return [t for t, keep in zip(rows, passing, strict=True) if keep]
 
 
@@ -127,7 +160,9 @@ def _has_slack(d: Definition, spec: WindowSpec) -> bool:
 
 
 def _slack(spec: WindowSpec) -> bool:
-    """Slack needs windows that close one by one at a bound; sessions, for one, do not."""
+    """Slack needs windows that close one by one."""
+    if isinstance(spec, SessionWindow):
+        return True
     try:
         spec.closed_below(0)
     except NotImplementedError:
@@ -139,8 +174,8 @@ def as_rows(node: WindowAggregate, part: Sequence[Tup]) -> Rows:
     """Rows of one partition as the specification sees them, numbered in the order they came to the operator."""
     clause = node.window
     by_position = clause.attribute in ROW_NUM_NAMES
-    return Rows.of([i if by_position else attribute_of(t, clause.attribute, clause.ordinal)
-                    for i, t in enumerate(part, start=1)])
+    return Rows.of([i if by_position else attribute_of(t, clause.attribute, clause.ordinal) if t.counts_at is None
+                    else t.counts_at for i, t in enumerate(part, start=1)])
 
 
 def _name(node: WindowAggregate, wid: int, rows: Rows) -> Any:
