@@ -77,13 +77,13 @@ def test_states_that_merge_column_by_column_say_how() -> None:
     assert resolve("count").elementwise([]) == ["sum"]
     assert resolve("sum").elementwise([pa.int64()]) == ["sum"] * 3
     assert resolve("sum").elementwise([pa.decimal128(30, 2)]) == ["sum"] * 5
-    assert resolve("avg").elementwise([pa.float64()]) == ["sum"] * 3
+    assert resolve("avg").elementwise([pa.float64()]) == ["sum", *["exact"] * 3]
     for data_type in (pa.int32(), pa.float64(), pa.date32(), pa.timestamp("us"), pa.bool_(), pa.decimal128(18, 2)):
         assert resolve("max").elementwise([data_type]) == ["max", "max"]
         assert resolve("min").elementwise([data_type]) == ["max", "min"]
     for data_type in (pa.string(), pa.binary(), pa.decimal128(19, 2)):
         assert resolve("max").elementwise([data_type]) is None
     assert resolve("variance").elementwise([pa.int64()]) == ["sum"] * 7
-    assert resolve("variance").elementwise([pa.float64()]) is None
+    assert resolve("variance").elementwise([pa.float64()]) == ["sum", *["exact"] * 6]
     for name in ("mode", "first", "approx_count_distinct"):
         assert resolve(name).elementwise([pa.int64()]) is None

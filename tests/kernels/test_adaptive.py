@@ -235,8 +235,7 @@ def test_every_kind_of_aggregate_gives_what_wid_gives(unit: Unit) -> None:
             output.append(target.advance(Punctuation.below("ts", step * 3)))
     for target, output in zip(targets, outputs, strict=True):
         output.append(target.advance(END))
-    mine, theirs = (sorted(str(row | {"v": row["v"] and round(row["v"], 9)})  # variance is exact but for its last digit
-                           for row in pa.concat_tables(output).to_pylist()) for output in outputs)
+    mine, theirs = (sorted(map(str, pa.concat_tables(output).to_pylist())) for output in outputs)
     assert mine == theirs
     assert len(mine) > 100
 

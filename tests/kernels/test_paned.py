@@ -114,14 +114,12 @@ def test_long_streams_in_many_batches(length: int, slide: int, seed: int) -> Non
         results.extend(comparable(kernel.advance(END)))
     assert len(found[0]) == len(found[1])
     for ours, theirs in zip(*map(sorted, found), strict=True):
-        assert ours[:3] == theirs[:3]
-        assert [x for x in ours if isinstance(x, float)] == pytest.approx(
-            [x for x in theirs if isinstance(x, float)], rel=1e-14)
-        assert [x for x in ours if not isinstance(x, float)] == [x for x in theirs if not isinstance(x, float)]
+        assert ours == theirs
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1), st.sampled_from(["drop", "consistent"]))
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1),
+       st.sampled_from(["drop", "consistent", "generous"]))
 @example(1, 1, 5102, "drop")  # the first bound lies below the first pane
 def test_integer_keys_with_bounds_on_every_row(length: int, slide: int, seed: int, late: str) -> None:
     random = np.random.default_rng(seed)
@@ -145,9 +143,7 @@ def test_integer_keys_with_bounds_on_every_row(length: int, slide: int, seed: in
 
 def assert_close(ours: pa.Table, theirs: pa.Table) -> None:
     for a, b in zip(comparable(ours), comparable(theirs), strict=True):
-        assert a[:-1] == b[:-1]
-        # WID adds the sums of panes without their rounding errors
-        assert a[-1] == pytest.approx(b[-1], rel=1e-14, abs=1e-13)
+        assert a == b
 
 
 def test_a_stream_that_jumps_far_ahead_goes_on_without_arrays() -> None:

@@ -115,7 +115,7 @@ def test_nan_is_the_largest_value_in_a_scan() -> None:
 def test_a_scan_of_floats_does_not_drift_after_a_huge_value_has_left() -> None:
     rows: list[Row] = [(0, "a", 1e300)] + [(i, "a", 0.1) for i in range(1, 40)]
     found = windows_of(rows, SlidingWindow(3, 1), SCANNABLE, "dense")
-    assert found[30, "a"]["s"] == pytest.approx(0.3, rel=1e-15)
+    assert found[30, "a"]["s"] == 0.1 + 0.1 + 0.1
 
 
 def test_sums_that_could_overflow_are_left_to_the_aggregate() -> None:

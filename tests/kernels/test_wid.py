@@ -327,7 +327,7 @@ def test_a_state_of_another_version_or_kind_is_refused() -> None:
         with pytest.raises(CheckpointError, match=message):
             kernel(SlidingWindow(10, 5)).restore(encode_state(kind, version, {}, {}))
     plain = table_bytes(pa.table({"a": [1]}))
-    with pytest.raises(CheckpointError, match="not a saved state"):
+    with pytest.raises(CheckpointError, match="it has no seal"):
         kernel(SlidingWindow(10, 5)).restore(plain)
 
 

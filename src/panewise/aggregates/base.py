@@ -37,7 +37,9 @@ Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 State = tuple[Any, ...]
 Columns = list[pa.Array]
-Elementwise = Literal["sum", "min", "max"]
+Elementwise = Literal["sum", "min", "max", "exact"]
+EXACT_SUM: tuple[Elementwise, ...] = ("exact", "exact", "exact")
+"""The three columns of an exact sum of floats (`expansions`): one number, which kernels add as `digits`."""
 
 
 class AggClass(Enum):
@@ -104,17 +106,10 @@ class Aggregate(ABC):
 
         Where it is given, every state column is a non-null int64 or float64 without NaN-sensitive meaning, and
         ``state_fields`` of no rows hold the operation's identity, so a kernel may scan panes with ``np.add``,
-        ``np.minimum`` and ``np.maximum``. When all are ``sum`` and ``is_invertible``, a state is taken away by
-        plain subtraction of every column.
+        ``np.minimum`` and ``np.maximum``; or three of them are ``exact``, a sum of floats (see ``EXACT_SUM``). When all
+        are ``sum`` and ``is_invertible``, a state is taken away by plain subtraction of every column.
         """
         return None
-
-    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
-        """The same function with states that lose nothing: for those who merge some rows again and again.
-
-        A relation tells a result anew when it has changed; it must not when rows were only merged in another order.
-        """
-        return self
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 

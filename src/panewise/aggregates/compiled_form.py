@@ -1,14 +1,15 @@
 """How a built-in aggregate is folded and merged by compiled loops: the third form beside scalar and columnar.
 
-A form says which loop folds rows into the state columns, and for every state column its initial value and how two of
+A form says which loop folds rows into the columns of a state, and for every column its initial value and how two of
 them merge. Only aggregates whose states are plain numbers that merge column by column have one; the loops are in
-``kernels/cells_numba.py`` and ``kernels/roll_up_numba.py``.
+``kernels/cells_numba.py`` and ``kernels/roll_up_numba.py``. The columns are those of ``state_fields``, except that a
+sum of floats is kept as `digits`, as many as the data has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
@@ -18,12 +19,12 @@ import pyarrow as pa
 from panewise.aggregates.arrays import has_long_key, is_decimal, plain_type
 from panewise.aggregates.base import Aggregate
 from panewise.aggregates.count import Count
+from panewise.aggregates.digits import Digits
 from panewise.aggregates.extremes import Extreme
 from panewise.aggregates.sums import Sum
 
 Fold = Literal["rows", "count", "int sum", "float sum", "int min", "int max", "float min", "float max"]
-Merge = Literal["sum", "min", "max", "pair", "rest"]
-"""``pair``: a float sum whose rounding error goes to the next column, its ``rest``."""
+Merge = Literal["sum", "min", "max"]
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,19 @@ class StateColumn:
 
 @dataclass(frozen=True)
 class CompiledForm:
-    """The loop that folds rows, and the state columns in the order of ``state_fields``."""
+    """The loop that folds rows, and the columns of a state in the order of ``state_fields``."""
 
     fold: Fold
     columns: tuple[StateColumn, ...]
     level: int = 0
     """What an extreme notes as seen for an ordinary value."""
+    digits: Digits | None = None
+    """The digits that follow the count of a sum of floats."""
+
+    def with_digits(self, digits: Digits) -> CompiledForm:
+        """A sum of floats that has these digits; three at least, so that a zero has a place."""
+        digits = replace(digits, count=max(digits.count, 3))
+        return replace(self, digits=digits, columns=(ADDED,) * (1 + digits.width))
 
 
 ADDED = StateColumn("sum", 0)
@@ -72,7 +80,7 @@ def compiled_form(aggregate: Aggregate, inputs: Sequence[pa.DataType]) -> Compil
     floating = pa.types.is_floating(data_type)
     if isinstance(aggregate, Sum):
         if floating:
-            return CompiledForm("float sum", (ADDED, StateColumn("pair", 0.0), StateColumn("rest", 0.0)))
+            return CompiledForm("float sum", (ADDED,), digits=Digits())
         if pa.types.is_integer(data_type) or (is_decimal(data_type) and data_type.precision <= 18):
             return CompiledForm("int sum", (ADDED, ADDED, ADDED))
         return None

@@ -149,6 +149,11 @@ def add_exact(left: Fraction | float, right: Fraction | float) -> Fraction | flo
     return left + right
 
 
+def exact_product(left: float, right: float) -> Fraction | float:
+    """A product of two of them."""
+    return Fraction(left) * Fraction(right) if isfinite(left) and isfinite(right) else left * right
+
+
 def rounded_float(value: Fraction | float) -> float:
     """The nearest double; infinite where there is none.
 

@@ -7,19 +7,21 @@ enough are marked and added again with as many as it takes. Importing this modul
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from panewise.core.compiling import compiled
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-compiled = numba.njit(cache=True, nogil=True)
 
 ROOM = 48
 """More than the parts of any sum: 2,098 bits in pieces of 53, and those that are being added."""
 LARGEST = np.finfo(np.float64).max
+SMALL, LARGE = 2.0**-900, 2.0**960
+"""Between these products and their errors are floats, and so are sums of many; factors up to it can be halved."""
 
 
 @compiled
@@ -68,12 +70,22 @@ def normalize(high: Floats, low: Floats, wide: Flags) -> None:
 
 
 @compiled
-def products_of(left: Floats, right: Floats, products: Floats, errors: Floats) -> None:
-    """Products with their exact errors; where they overflow the error is nothing."""
+def products_of(left: Floats, right: Floats, products: Floats, errors: Floats, codes: Ints, odd: Flags) -> None:
+    """Products with their exact errors; ``odd`` are groups with finite ones of which floats do not hold both.
+
+    What is not finite has no error, and adds up to what is not finite.
+    """
     for i in range(len(left)):
         product, error = two_product(left[i], right[i])
-        products[i] = product
-        errors[i] = error if abs(product) <= LARGEST and abs(error) <= LARGEST else 0.0
+        if abs(left[i]) <= LARGEST and abs(right[i]) <= LARGEST:
+            if left[i] == 0.0 or right[i] == 0.0:
+                product, error = 0.0, 0.0
+            elif not (SMALL <= abs(product) <= LARGE and max(abs(left[i]), abs(right[i])) <= LARGE):
+                odd[codes[i]] = True
+                product, error = 0.0, 0.0
+        else:
+            error = 0.0
+        products[i], errors[i] = product, error
 
 
 # -- as many parts as it takes
@@ -134,13 +146,19 @@ def add_wide(terms: Floats, codes: Ints, parts: Floats, sizes: Ints, special: Fl
 
 
 @compiled
-def largest_first(parts: Floats, sizes: Ints) -> None:
-    """Every expansion anew: each part the rounded rest of the sum, so that equal sums have equal parts."""
+def largest_first(parts: Floats, sizes: Ints, beyond: Flags) -> None:
+    """Every expansion anew: each part the rounded rest of the sum, so that equal sums have equal parts.
+
+    One that rounds to infinity is marked, and has none.
+    """
     for group in range(len(sizes)):
         size, count = sizes[group], 0
         taken = np.empty(ROOM)
         while size:
             part = rounded(parts[group], size)
+            if not abs(part) <= LARGEST:
+                beyond[group], count = True, 0
+                break
             size = grow(parts[group], size, -part)
             taken[count] = part
             count += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +12,8 @@ import pyarrow as pa
 
 from panewise.aggregates import expansions
 from panewise.aggregates.arrays import COUNT, as_floats, as_ints, counts_of, numeric_input, plain, present
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
-from panewise.aggregates.exact import add_exact, exact_float, group_sum, rounded_float
+from panewise.aggregates.base import EXACT_SUM, AggClass, Aggregate, Codes, Columns, Elementwise, State
+from panewise.aggregates.exact import add_exact, exact_float, exact_product, group_sum, rounded_float
 
 
 @dataclass(frozen=True)
@@ -31,19 +30,14 @@ class CentreOfMass(Aggregate):
     name: ClassVar[str] = "centre_of_mass"
     agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
     arity: ClassVar[int] = 2
-    kept: ClassVar[int] = 2
-    """How many columns hold a sum: with the third, a list, it is exact."""
-
-    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
-        """With all parts of both sums."""
-        return ExactCentreOfMass()
+    short_lists: ClassVar[bool] = True
 
     def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
         """Count, and the parts of mass and moment."""
         self.check_inputs(inputs)
         for at in range(2):
             numeric_input(self.name, inputs, at)
-        return [COUNT, *(f for name in ("mass", "moment") for f in expansions.fields(name)[: self.kept])]
+        return [COUNT, *(f for name in ("mass", "moment") for f in expansions.fields(name))]
 
     def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
         """Always double."""
@@ -51,8 +45,8 @@ class CentreOfMass(Aggregate):
         return pa.float64()
 
     def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
-        """All add."""
-        return ["sum"] * 5
+        """Counts add, and so do both sums."""
+        return ["sum", *EXACT_SUM, *EXACT_SUM]
 
     def init(self) -> State:
         """No row."""
@@ -62,12 +56,8 @@ class CentreOfMass(Aggregate):
         """Add the mass and its moment."""
         if None in values:
             return state
-        mass, position = (exact_float(float(v)) for v in values)
-        finite = isinstance(mass, Fraction) and isinstance(position, Fraction)
-        moment: Fraction | float = float(mass) * float(position)
-        if finite and isfinite(moment):
-            moment = mass * position
-        return state[0] + 1, add_exact(state[1], mass), add_exact(state[2], moment)
+        mass, position = map(float, values)
+        return state[0] + 1, add_exact(state[1], exact_float(mass)), add_exact(state[2], exact_product(mass, position))
 
     def merge(self, left: State, right: State) -> State:
         """Add all three."""
@@ -84,12 +74,11 @@ class CentreOfMass(Aggregate):
 
     def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
         """Both sums in parts."""
-        return (state[0], *(part for total in state[1:] for part in expansions.to_parts(total)[: self.kept]))
+        return (state[0], *(part for total in state[1:] for part in expansions.to_parts(total)))
 
     def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
         """Both sums as one number each."""
-        cut = 1 + self.kept
-        return row[0], expansions.from_parts(*row[1:cut]), expansions.from_parts(*row[cut:])
+        return row[0], expansions.from_parts(*row[1:4]), expansions.from_parts(*row[4:])
 
     def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
                  inputs: Sequence[pa.DataType]) -> Columns:
@@ -98,48 +87,29 @@ class CentreOfMass(Aggregate):
         if not expansions.compiles(2 * len(codes)):
             return super().partials(arrays, codes, groups, inputs)
         mass, position = map(as_floats, arrays)
-        sums = (expansions.sums([mass], codes, groups),
-                expansions.sums(expansions.products(mass, position), codes, groups))
-        return [pa.array(counts_of(codes, groups)), *(part for parts in sums for part in parts[: self.kept])]
+        return [pa.array(counts_of(codes, groups)), *expansions.sums([mass], codes, groups),
+                *expansions.product_sums(mass, position, codes, groups)]
 
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """Add all."""
         if not expansions.compiles(2 * len(codes)):
             return super().combine(partials, codes, groups, inputs)
-        sums = (expansions.combined(part, codes, groups) for part in self._both(partials))
         return [pa.array(group_sum(as_ints(partials[0]), codes, groups)),
-                *(part for parts in sums for part in parts[: self.kept])]
+                *expansions.combined(partials[1:4], codes, groups), *expansions.combined(partials[4:], codes, groups)]
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Moment by mass, null where there is none."""
         count = as_ints(partials[0])
         if not expansions.compiles(len(count)):
             return super().finish_all(partials, inputs)
-        from panewise.aggregates import expansions_numba, quotients_numba
+        from panewise.aggregates import quotients_numba
 
-        results, unsure, (mass, moment) = np.zeros(len(count)), np.zeros(len(count), np.bool_), self._both(partials)
-        pairs = [[as_floats(column).copy() for column in part[:2]] for part in (moment, mass)]
-        for high, low in pairs:
-            expansions_numba.normalize(high, low, np.zeros(len(count), np.bool_))
-        (above, above_rest), (below, below_rest) = pairs
-        unsure |= expansions.is_wide(mass) | expansions.is_wide(moment)
+        mass, moment = partials[1:4], partials[4:]
+        above, above_rest, below, below_rest = (as_floats(c) for part in (moment, mass) for c in part[:2])
+        unsure = expansions.is_wide(mass) | expansions.is_wide(moment)
+        results = np.zeros(len(count))
         quotients_numba.ratios(above, above_rest, below, below_rest, results, unsure)
         empty = (count == 0) | (below == 0)
         unsure &= ~empty
         results[unsure] = self.finish_some(partials, inputs, unsure)
         return pa.array(results, mask=empty)
-
-    def _both(self, partials: Columns) -> tuple[Columns, Columns]:
-        """The columns of the mass and those of the moment."""
-        return partials[1 : 1 + self.kept], partials[1 + self.kept :]
-
-
-@dataclass(frozen=True)
-class ExactCentreOfMass(CentreOfMass):
-    """``centre_of_mass(mass, position)`` of any range, whatever is merged with what."""
-
-    kept: ClassVar[int] = 3
-    short_lists: ClassVar[bool] = True
-
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> None:
-        """Parts are added together."""

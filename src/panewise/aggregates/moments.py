@@ -2,8 +2,8 @@
 
 Sums of squares lose every digit when the mean is large against the spread, unless they are exact: integers and decimals
 in limbs, so that rows can be taken away again (Li 6.2.2), floats as `expansions`. Means and squared distances from
-them, the usual state, are rounded with every merge, and two orders of merging would give two results. Of floats whose
-squares are no ordinary floats any more (below 1e-140 or beyond 1e154) digits are lost, or the result is infinite.
+them, the usual state, are rounded with every merge, and two orders of merging would give two results. A variance is the
+float nearest to the exact one, infinite beyond the largest float, and a standard deviation the root of that float.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, nan, sqrt
+from math import nan, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from panewise.aggregates.arrays import (
     plain,
     present,
 )
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
+from panewise.aggregates.base import EXACT_SUM, AggClass, Aggregate, Codes, Columns, Elementwise, State
 from panewise.aggregates.exact import (
     add_exact,
     carry,
@@ -64,7 +64,7 @@ class VarSamp(Aggregate):
     """Whether the result is the standard deviation."""
 
     def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
-        """Integers and decimals are; sums of floats have no inverse column by column."""
+        """Integers and decimals are; of floats a NaN or an infinity cannot be taken away again."""
         return not pa.types.is_floating(numeric_input(self.name, inputs))
 
     def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
@@ -83,8 +83,10 @@ class VarSamp(Aggregate):
         return pa.float64()
 
     def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
-        """Counts and limbs add; parts of floats are added together."""
-        return ["sum"] * len(self.state_fields(inputs)) if self.is_invertible(inputs) else None
+        """Counts and limbs add; the three columns of a sum of floats are one number."""
+        if pa.types.is_floating(numeric_input(self.name, inputs)):
+            return ["sum", *EXACT_SUM, *EXACT_SUM]
+        return ["sum"] * len(self.state_fields(inputs))
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 
@@ -98,8 +100,7 @@ class VarSamp(Aggregate):
         if value is None:
             return state
         x = exact_float(value) if isinstance(value, float) else Fraction(value)
-        square = x * x if isinstance(x, float) or isfinite(value * value) else inf
-        return state[0] + 1, add_exact(state[1], x), add_exact(state[2], square)
+        return state[0] + 1, add_exact(state[1], x), add_exact(state[2], x * x)
 
     def merge(self, left: State, right: State) -> State:
         """Add all three."""
@@ -115,7 +116,7 @@ class VarSamp(Aggregate):
         if count <= self.taken_off:
             return None
         if isinstance(total, float) or isinstance(squares, float):
-            variance = nan if isinstance(total, float) else float(squares)
+            variance = nan
         else:
             variance = rounded_float((squares - total * total / count) / (count - self.taken_off))
         return sqrt(variance) if self.root else variance
@@ -150,7 +151,7 @@ class VarSamp(Aggregate):
         elif expansions.compiles(len(array)):
             values = as_floats(array)
             parts = (*expansions.sums([values], codes, groups),
-                     *expansions.sums(expansions.squares(values), codes, groups))
+                     *expansions.product_sums(values, values, codes, groups))
         else:
             return super().partials([array], codes, groups, inputs)
         return [pa.array(counts_of(codes, groups)), *map(pa.array, parts)]
@@ -197,8 +198,8 @@ class VarSamp(Aggregate):
         """The parts of both sums with their starts, what the variance is to be divided by, and where they lack some."""
         data_type = numeric_input(self.name, inputs)
         if pa.types.is_floating(data_type):
-            nothing = np.zeros(len(partials[0]), np.bool_)
-            return [*expansions.in_a_row(partials[1:4]), *expansions.in_a_row(partials[4:])], 1.0, nothing
+            beyond = expansions.is_scaled(partials[1:4]) | expansions.is_scaled(partials[4:])
+            return [*expansions.in_a_row(partials[1:4]), *expansions.in_a_row(partials[4:])], 1.0, beyond
         (*total, one), (*squares, two) = (limb_pairs(limbs) for limbs in self._limbs(
             limb_columns(partials[1:]), inputs))
         starts = np.arange(0, 2 * len(one) + 1, 2)

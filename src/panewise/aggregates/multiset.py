@@ -281,10 +281,6 @@ class Distinct(Multiset):
             raise AggregateError(f"{self.function.name}(DISTINCT …) is not possible: DISTINCT needs a function of one "
                                  "argument that does not depend on order")
 
-    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
-        """Of a function that is exact."""
-        return Distinct(self.function.exactly(inputs))
-
     def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
         """The function's."""
         self.value_type(inputs)

@@ -1,4 +1,4 @@
-"""Quotients of exact sums, rounded once: means, variances and centres of mass, compiled by numba on first use.
+"""Quotients of exact sums, rounded once: variances and centres of mass, compiled by numba on first use.
 
 A quotient of rounded sums is rounded twice, and so may change when nothing did, or stay when something did. Here the
 remainder is computed exactly and says on which side of the middle between two floats the quotient lies. Where numbers
@@ -14,12 +14,11 @@ from panewise.aggregates.expansions_numba import (
     Flags,
     Floats,
     Ints,
-    compiled,
     grow,
     rounded,
     two_product,
-    two_sum,
 )
+from panewise.core.compiling import compiled
 
 SMALL, LARGE = 2.0**-400, 2.0**400
 """Between these products and their errors are exact."""
@@ -83,30 +82,6 @@ def _settled(parts: Floats, size: int, high: float, low: float, quotient: float,
 
 
 @compiled
-def means(counts: Ints, high: Floats, low: Floats, results: Floats, unsure: Flags) -> None:
-    """Sums by counts; those of no rows, and those that are unsure already, are left."""
-    parts, scratch = np.empty(ROOM), np.empty(ROOM)
-    for i in range(len(counts)):
-        if counts[i] == 0 or unsure[i]:
-            continue
-        if low[i] == 0.0 or not np.isfinite(high[i]):  # one division of exact numbers
-            results[i] = high[i] / counts[i]
-        elif ordinary(high[i]) and ordinary(low[i]):
-            count = float(counts[i])
-            total, error = two_sum(high[i], low[i])
-            quotient = total / count
-            product, lost = two_product(quotient, count)
-            if quotient + 1.02 * ((((total - product) - lost) + error) / count) == quotient:  # not near a middle
-                results[i] = quotient
-                continue
-            size = grow(parts, grow(parts, 0, low[i]), high[i])
-            results[i], certain = divided(parts, size, count, 0.0, scratch)
-            unsure[i] = not certain
-        else:
-            unsure[i] = True
-
-
-@compiled
 def ratios(high: Floats, low: Floats, by_high: Floats, by_low: Floats, results: Floats, unsure: Flags) -> None:
     """Sums by sums; those by nothing, and those that are unsure already, are left."""
     parts, scratch = np.empty(ROOM), np.empty(ROOM)
@@ -137,8 +112,6 @@ def variances(counts: Ints, taken_off: int, scale: float, sums: Floats, sum_star
         total, total_squares = sums[sum_starts[i] : sum_starts[i + 1]], squares[square_starts[i] : square_starts[i + 1]]
         if not np.isfinite(total[0]):
             results[i] = np.nan
-        elif not np.isfinite(total_squares[0]):
-            results[i] = np.inf
         elif counts[i] > MANY or not (all_ordinary(total) and all_ordinary(total_squares)):
             unsure[i] = True
         else:

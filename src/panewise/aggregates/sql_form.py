@@ -1,13 +1,13 @@
-"""Aggregates that Spark SQL computes exactly as pane partials, described as text for an engine to fill in.
+"""Aggregates that Spark SQL computes as pane partials, described as text for an engine to fill in.
 
 A form has partial columns (an aggregate expression over rows, and the aggregate function that merges the column), an
 expression that finishes them, and expressions that turn the partial columns of a group into the state columns of the
 aggregate, so that panes made in the JVM can be rolled up by kernels. ``{x}`` stands for the argument, ``{suffix}`` for
 a partial column.
 
-Only COUNT, SUM, MIN, MAX and AVG have one. Sums of bigint are taken in halves of 32 bits, because Spark's own would
-overflow where a later negative number brings the total back; AVG of decimals is left to kernels, because Spark's
-division of two partial columns rounds twice.
+Only COUNT, SUM, MIN, MAX and AVG have one, and all but sums of floats are exact. Sums of bigint are taken in halves of
+32 bits, because Spark's own would overflow where a later negative number brings the total back; AVG of decimals is left
+to kernels, because Spark's division of two partial columns rounds twice.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class SqlForm:
     partials: tuple[SqlPartial, ...]
     finish: str
     state: tuple[str, ...] | None = None
+    exact: bool = True
+    """Whether the result is the one of the kernels to the last bit: Spark rounds sums of floats with every addition."""
 
     def partial_sql(self, argument: str) -> dict[str, str]:
         """The aggregate expressions over rows, by suffix; the argument of ``count(*)`` is ``*``.
@@ -76,14 +78,16 @@ SUM_FORMS = {
                    ("{count}", "shiftright(coalesce({sum}, 0L), 32)", "coalesce({sum}, 0L) & 4294967295L")),
     "long": SqlForm((*HALVES, COUNT_OF), f"CAST({WHOLE} AS BIGINT)",
                     ("{count}", "coalesce({high}, 0L)", "coalesce({low}, 0L)")),
-    "float": SqlForm((TOTAL, COUNT_OF), "{sum}", ("{count}", "coalesce({sum}, 0D)", "0D")),
+    "float": SqlForm((TOTAL, COUNT_OF), "{sum} + 0D",  # one zero
+                     ("{count}", "coalesce({sum}, 0D) + 0D", "0D", "CAST(array() AS ARRAY<DOUBLE>)"), exact=False),
     "decimal": SqlForm((TOTAL, COUNT_OF), "CAST({{sum}} AS {type})"),
 }
 AVG_FORMS = {
     "int": SqlForm(SUM_FORMS["int"].partials, "{sum} / nullif({count}, 0)", SUM_FORMS["int"].state),
     "long": SqlForm(SUM_FORMS["long"].partials, f"CAST({WHOLE} AS DOUBLE) / nullif({{count}}, 0)",
                     SUM_FORMS["long"].state),
-    "float": SqlForm(SUM_FORMS["float"].partials, "{sum} / nullif({count}, 0)", SUM_FORMS["float"].state),
+    "float": SqlForm(SUM_FORMS["float"].partials, "({sum} + 0D) / nullif({count}, 0)", SUM_FORMS["float"].state,
+                     exact=False),
 }
 LONG_OF = {
     "int": "CAST({value} AS BIGINT)",

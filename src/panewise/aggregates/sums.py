@@ -1,8 +1,9 @@
-"""SUM and AVG, exact: integers and decimals never overflow on the way, floats do not depend on the order of rows.
+"""SUM and AVG, exact: integers and decimals never overflow on the way, sums of floats are rounded once, at the end.
 
 State columns: ``count`` of non-null rows, then ``high``, ``low`` (integers, decimals up to 18 digits), ``limb3`` …
-``limb0`` (longer decimals) or ``sum``, ``rest`` (floats). All add column by column. Two floats hold sums of ordinary
-range without a loss; `ExactSum` and `ExactAvg` keep a list of what is left beside them, for sums of any range.
+``limb0`` (longer decimals), which add column by column, or ``sum``, ``rest``, ``more`` (floats: see `expansions`).
+The sum of floats is the float nearest to the exact sum, so neither order nor batches nor merges matter; infinite beyond
+the largest float; NaN with a NaN or both infinities; a sum of zero is +0.0. Their average is that sum by the count.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from panewise.aggregates.arrays import (
     plain,
     present,
 )
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
+from panewise.aggregates.base import EXACT_SUM, AggClass, Aggregate, Codes, Columns, Elementwise, State
 from panewise.aggregates.exact import (
     add_exact,
     carry,
@@ -65,15 +66,10 @@ class Sum(Aggregate):
 
     name: ClassVar[str] = "sum"
     agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
-    kept: ClassVar[int] = 2
-    """How many columns hold a sum of floats: with the third, a list, it is exact."""
-
-    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
-        """With all parts of a sum of floats."""
-        return ExactSum() if pa.types.is_floating(numeric_input(self.name, inputs)) else self
+    short_lists: ClassVar[bool] = True
 
     def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
-        """Integers and decimals: exact; floats would leave the rounding of what was taken away."""
+        """Integers and decimals are; of floats a NaN or an infinity cannot be taken away again."""
         return not pa.types.is_floating(numeric_input(self.name, inputs))
 
     # -- types ---------------------------------------------------------------------------------------------------
@@ -83,7 +79,7 @@ class Sum(Aggregate):
         self.check_inputs(inputs)
         data_type = numeric_input(self.name, inputs)
         if pa.types.is_floating(data_type):
-            named = zip(expansions.fields("sum"), ("sum", "rest", "more")[: self.kept], strict=False)
+            named = zip(expansions.fields("sum"), ("sum", "rest", "more"), strict=True)
             return [COUNT, *(field.with_name(name) for field, name in named)]
         names = ("high", "low") if limb_count(data_type) == 2 else ("limb3", "limb2", "limb1", "limb0")
         return [COUNT, *(pa.field(n, pa.int64(), nullable=False) for n in names)]
@@ -97,7 +93,9 @@ class Sum(Aggregate):
         return pa.float64() if pa.types.is_floating(data_type) else pa.int64()
 
     def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
-        """Counts and parts add; float parts by plain float addition."""
+        """Counts and limbs add; the three columns of a sum of floats are one number."""
+        if pa.types.is_floating(numeric_input(self.name, inputs)):
+            return ["sum", *EXACT_SUM]
         return ["sum"] * len(self.state_fields(inputs))
 
     # -- scalar form ---------------------------------------------------------------------------------------------
@@ -145,7 +143,7 @@ class Sum(Aggregate):
         data_type = numeric_input(self.name, inputs)
         count, total = state
         if pa.types.is_floating(data_type):
-            return (count, *expansions.to_parts(Fraction(total) if isinstance(total, int) else total)[: self.kept])
+            return (count, *expansions.to_parts(Fraction(total) if isinstance(total, int) else total))
         unscaled = int(Decimal(total).scaleb(data_type.scale, EXACT)) if is_decimal(data_type) else total
         return (count, *to_limbs(unscaled, limb_count(data_type)))
 
@@ -154,7 +152,7 @@ class Sum(Aggregate):
         data_type = numeric_input(self.name, inputs)
         count, *parts = row
         if pa.types.is_floating(data_type):
-            return count, expansions.from_parts(*parts[:2], *parts[2:])
+            return count, expansions.from_parts(*parts)
         total = from_limbs(parts)
         return count, Decimal(total).scaleb(-data_type.scale, EXACT) if is_decimal(data_type) else total
 
@@ -169,15 +167,14 @@ class Sum(Aggregate):
             return [pa.array(counts_of(codes, groups)), *map(pa.array, limb_sums(array, codes, groups))]
         if not expansions.compiles(len(array)):
             return super().partials([array], codes, groups, inputs)
-        parts = expansions.sums([as_floats(array)], codes, groups)[: self.kept]
-        return [pa.array(counts_of(codes, groups)), *parts]
+        return [pa.array(counts_of(codes, groups)), *expansions.sums([as_floats(array)], codes, groups)]
 
     def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
         """Add counts and parts."""
         if pa.types.is_floating(numeric_input(self.name, inputs)):
             if not expansions.compiles(len(codes)):
                 return super().combine(partials, codes, groups, inputs)
-            parts: Sequence[Any] = expansions.combined(partials[1:], codes, groups)[: self.kept]
+            parts: Sequence[Any] = expansions.combined(partials[1:], codes, groups)
         else:
             parts = carry([group_sum(limb, codes, groups) for limb in limb_columns(partials[1:])])
         return [pa.array(group_sum(as_ints(partials[0]), codes, groups)), *map(pa.array, parts)]
@@ -194,7 +191,7 @@ class Sum(Aggregate):
         empty = as_ints(partials[0]) == 0
         result_type = self.result_type(inputs)
         if pa.types.is_floating(result_type):
-            return pa.array(as_floats(partials[1]) + as_floats(partials[2]), mask=empty)
+            return pa.array(as_floats(partials[1]), mask=empty)
         limbs = limb_columns(partials[1:])
         low, high, too_long = total_words(limbs)
         if pa.types.is_integer(result_type):
@@ -237,7 +234,7 @@ class Avg(Sum):
         return pa.float64()
 
     def finish(self, state: State) -> Any:
-        """Total by count, rounded once."""
+        """Total by count, rounded once; of floats the rounded total by count."""
         count, total = state
         if count == 0:
             return None
@@ -248,9 +245,9 @@ class Avg(Sum):
             if len(average.as_tuple().digits) > MAX_DIGITS:
                 raise self._overflow(average, f"decimal({MAX_DIGITS}, {scale})")
             return average
-        if isinstance(total, float):
-            return total / count
-        return rounded_float(Fraction(total, count))
+        if isinstance(total, int):
+            return rounded_float(Fraction(total, count))
+        return rounded_float(total) / count
 
     def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Vectorised where a double holds the total exactly, else by exact arithmetic per group."""
@@ -261,7 +258,7 @@ class Avg(Sum):
         empty = count == 0
         divisor = np.where(empty, 1, count)
         if pa.types.is_floating(numeric_input(self.name, inputs)):
-            return self._means(partials, inputs)
+            return pa.array(as_floats(partials[1]) / divisor, mask=empty)
         limbs = limb_columns(partials[1:])
         low, high, _ = total_words(limbs)
         averages = low / divisor
@@ -270,44 +267,6 @@ class Avg(Sum):
             exact = zip(totals([limb[inexact] for limb in limbs]), divisor[inexact].tolist(), strict=True)
             averages[inexact] = [total / n for total, n in exact]
         return pa.array(averages, mask=empty)
-
-    def exactly(self, inputs: Sequence[pa.DataType]) -> Aggregate:
-        """With all parts of a sum of floats."""
-        return ExactAvg() if pa.types.is_floating(numeric_input(self.name, inputs)) else self
-
-    def _means(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
-        """Of floats, rounded once."""
-        count = as_ints(partials[0])
-        if not expansions.compiles(len(count)):
-            return Aggregate.finish_all(self, partials, inputs)
-        from panewise.aggregates import quotients_numba
-
-        results, unsure = np.zeros(len(count)), expansions.is_wide(partials[1:])
-        quotients_numba.means(count, as_floats(partials[1]), as_floats(partials[2]), results, unsure)
-        results[unsure] = self.finish_some(partials, inputs, unsure)
-        return pa.array(results, mask=count == 0)
-
-
-@dataclass(frozen=True)
-class ExactSum(Sum):
-    """``sum(x)`` of floats of any range, whatever is merged with what."""
-
-    kept: ClassVar[int] = 3
-    short_lists: ClassVar[bool] = True
-
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> None:
-        """Parts are added together."""
-
-
-@dataclass(frozen=True)
-class ExactAvg(Avg):
-    """``avg(x)`` of floats of any range, whatever is merged with what."""
-
-    kept: ClassVar[int] = 3
-    short_lists: ClassVar[bool] = True
-
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> None:
-        """Parts are added together."""
 
 
 def _plus(left: Any, right: Any) -> Any:

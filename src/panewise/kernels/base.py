@@ -47,7 +47,7 @@ class WindowKernel(ABC):
 
     name: ClassVar[str] = ""
     """What explain calls the strategy."""
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 4
     """Of the saved state."""
 
     def __init__(self, spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *,

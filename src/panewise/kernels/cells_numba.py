@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from panewise.core.compiling import compiled
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -20,7 +21,6 @@ Slots = npt.NDArray[np.uint32]
 
 LOW = (1 << 32) - 1
 
-compiled = numba.njit(cache=True, nogil=True)
 
 
 # -- groups --------------------------------------------------------------------------------------------------------
@@ -170,20 +170,6 @@ def fold_int_sum(count: Ints, high: Ints, low: Ints, slots: Slots, values: Ints)
         count[at] += 1
         high[at] += values[i] >> 32
         low[at] += values[i] & LOW
-
-
-@compiled
-def fold_float_sum(count: Ints, total: Floats, rest: Floats, slots: Slots, values: Floats) -> None:
-    """The rounding error of every addition is kept in ``rest`` (Knuth)."""
-    for i in range(len(slots)):
-        at = slots[i]
-        count[at] += 1
-        before, value = total[at], values[i]
-        after = before + value
-        total[at] = after
-        added = after - before
-        error = (before - (after - added)) + (value - added)
-        rest[at] += error if np.isfinite(after) else 0.0
 
 
 @compiled

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from panewise.core.compiling import compiled
 
 Ints = npt.NDArray[np.int64]
 GOLDEN = np.uint64(11400714819323198485)
 """2^64 over the golden ratio: its product spreads neighbours over the upper bits."""
 
-compiled = numba.njit(cache=True, nogil=True)
 
 
 def integer_codes(keys: Ints) -> tuple[Ints, Ints]:

@@ -2,7 +2,7 @@
 
 The pane axis is cut into blocks as long as a window. A window then is the end of one block and the beginning of the
 next: one suffix scan, one prefix scan, one merge (van Herk 1992; the two-stack queue over arrays). Nothing is ever
-subtracted, so float sums do not drift, and min and max need no rescan.
+subtracted, so min and max need no rescan; sums of floats are scanned as `digits`, which are integers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.aggregates.base import Codes
+from panewise.aggregates.digits import Digits, digits_of, gathered, spread
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.partials import BoundAggregate
 
@@ -49,27 +50,71 @@ class Scanned:
     states: list[pa.Array]
 
 
-def dense_columns(table: pa.Table, aggregates: Sequence[BoundAggregate]) -> list[DenseColumn] | None:
+@dataclass(frozen=True)
+class DenseStates:
+    """State columns as numbers; a sum of floats is as many of them as it has digits."""
+
+    columns: list[DenseColumn]
+    layouts: list[Digits | None]
+    """What each state column is, in order: ``None`` a number, else a sum of floats, which is three state columns."""
+
+    def restored(self, merged: Sequence[pa.Array]) -> list[pa.Array]:
+        """State columns from merged numbers."""
+        states: list[pa.Array] = []
+        at = 0
+        for layout in self.layouts:
+            if layout is None:
+                states.append(merged[at])
+                at += 1
+            else:
+                digits = [column.to_numpy() for column in merged[at : at + layout.width]]
+                states += gathered(np.stack(digits), layout)
+                at += layout.width
+        return states
+
+
+def dense_columns(table: pa.Table, aggregates: Sequence[BoundAggregate]) -> DenseStates | None:
     """The state columns as numbers, or ``None`` when one of them cannot be scanned.
 
     Integer sums that could overflow are left to the aggregate's own ``combine``, which knows what to do about it.
     """
     columns: list[DenseColumn] = []
+    layouts: list[Digits | None] = []
     for aggregate in aggregates:
         operations = aggregate.function.elementwise(aggregate.inputs)
         if operations is None:
             return None
-        for field, operation in zip(aggregate.state_schema, operations, strict=True):
-            column = _dense_column(table.column(field.name), operation)
+        names = [field.name for field in aggregate.state_schema]
+        at = 0
+        while at < len(names):
+            if operations[at] == "exact":
+                layouts.append(_digit_columns([_flat(table.column(n)) for n in names[at : at + 3]], columns))
+                at += 3
+                continue
+            column = _dense_column(table.column(names[at]), operations[at])
             if column is None:
                 return None
             columns.append(column)
-    return columns
+            layouts.append(None)
+            at += 1
+    return DenseStates(columns, layouts)
+
+
+def _digit_columns(sums: Sequence[pa.Array], columns: list[DenseColumn]) -> Digits:
+    """Sums of floats as digits, added to the columns."""
+    layout = digits_of(sums)
+    layout = replace(layout, count=max(layout.count, 1))
+    columns += [DenseColumn(digit, None, np.add, 0, pa.int64()) for digit in spread(sums, layout)]
+    return layout
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _dense_column(column: pa.ChunkedArray, operation: str) -> DenseColumn | None:
     data_type = column.type
-    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    array = _flat(column)
     if pa.types.is_temporal(data_type) and operation != "sum" and data_type.bit_width in (32, 64):
         array = array.view(pa.int64() if data_type.bit_width == 64 else pa.int32())
     valid = None

@@ -1,8 +1,8 @@
 """Partial aggregates of panes as dense arrays, state column × pane × group, filled and rolled up by compiled loops.
 
 A pane has a *row* of the arrays while it is in use; rows are recycled. Windows are put together in order, each pane
-merged a constant number of times whatever RANGE/SLIDE is: what can be taken away again (counts, integer sums) by
-running totals, the rest by two stacks.
+merged a constant number of times whatever RANGE/SLIDE is: what can be taken away again (counts and sums: floats are
+added as integers, see `digits`) by running totals, the rest by two stacks.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.aggregates import digits_numba
 from panewise.aggregates.arrays import as_floats, long_keys, plain, valid_rows
 from panewise.aggregates.base import Codes
 from panewise.aggregates.compiled_form import ADDED, CompiledForm, StateColumn
+from panewise.aggregates.digits import BITS, Digits
 from panewise.core.ordinals import Ordinals
 from panewise.kernels import cells_numba, roll_up_numba
 from panewise.kernels.cells_numba import Slots
@@ -29,13 +31,13 @@ from panewise.windows.sliding import SlidingWindow
 Numbers = npt.NDArray[Any]
 """int64 or float64."""
 NOTHING = np.empty(0, np.int64)
-MERGES = {name: getattr(roll_up_numba, name.upper()) for name in ("sum", "min", "max", "pair", "rest")}
+MERGES = {name: getattr(roll_up_numba, name.upper()) for name in ("sum", "min", "max")}
 FOLDS: dict[str, Callable[..., None]] = {
-    "float sum": cells_numba.fold_float_sum, "int sum": cells_numba.fold_int_sum,
+    "int sum": cells_numba.fold_int_sum,
     "float max": cells_numba.fold_float_max, "float min": cells_numba.fold_float_min,
     "int max": cells_numba.fold_int_max, "int min": cells_numba.fold_int_min,
 }
-AS_THEY_ARE = {fold: pa.float64() if fold.startswith("float") else pa.int64() for fold in FOLDS}
+AS_THEY_ARE = {fold: pa.float64() if fold.startswith("float") else pa.int64() for fold in (*FOLDS, "float sum")}
 """The type of an argument that a loop reads as it is."""
 RESULTS_AT_ONCE = 1 << 18
 MOST_PANES = 1 << 22
@@ -63,24 +65,10 @@ class DensePanes:
     """Panes of one window specification for groups 0, 1, 2, …"""
 
     def __init__(self, spec: SlidingWindow, forms: Sequence[CompiledForm]) -> None:
-        self.spec, self.forms = spec, list(forms)
+        self.spec = spec
         self.per_window, self.per_slide = panes_per_window(spec), panes_per_slide(spec)
         self.paired = self.per_slide == 2
-        columns = [ADDED]  # how many rows a cell has: a group without any has no result
-        self.places: list[tuple[bool, int]] = []
-        counts = {True: 0, False: 1}
-        for form in forms:
-            for column in form.columns:
-                if form.fold == "rows":
-                    self.places.append((False, 0))
-                    continue
-                self.places.append((column.is_float, counts[column.is_float]))
-                counts[column.is_float] += 1
-                columns.append(column)
-        ints, floats = [[c for c in columns if c.is_float is kind] for kind in (False, True)]
-        self._int_merges, self._float_merges = _merges(ints), _merges(floats)
-        self._int_initial = np.array([c.initial for c in ints], np.int64)
-        self._float_initial = np.array([c.initial for c in floats], np.float64)
+        self._lay_out(forms)
         self.panes = np.empty(0, np.int64)
         """Panes in use, ascending, and their rows."""
         self.rows = np.empty(0, np.int64)
@@ -98,10 +86,50 @@ class DensePanes:
 
     # -- memory
 
+    def _lay_out(self, forms: Sequence[CompiledForm]) -> None:
+        """Where the columns of every form are: integers or floats, and which."""
+        self.forms = list(forms)
+        columns = [ADDED]  # how many rows a cell has: a group without any has no result
+        self.places: list[tuple[bool, int]] = []
+        counts = {True: 0, False: 1}
+        for form in forms:
+            for column in form.columns:
+                if form.fold == "rows":
+                    self.places.append((False, 0))
+                    continue
+                self.places.append((column.is_float, counts[column.is_float]))
+                counts[column.is_float] += 1
+                columns.append(column)
+        ints, floats = [[c for c in columns if c.is_float is kind] for kind in (False, True)]
+        self._int_merges, self._float_merges = _merges(ints), _merges(floats)
+        self._int_initial = np.array([c.initial for c in ints], np.int64)
+        self._float_initial = np.array([c.initial for c in floats], np.float64)
+
+    def refit(self, forms: Sequence[CompiledForm]) -> None:
+        """Have columns for more digits of sums of floats; they are zero in all that is there."""
+        former, old_places, old_forms = (self.ints, self._running, self._back_ints), self.places, self.forms
+        floats, back_floats = self.floats, self._back_floats
+        self._lay_out(forms)
+        self._allocate(*self.ints.shape[1:])
+        self.floats[:], self._back_floats[:] = floats, back_floats
+        moved, at, old_at = {0: 0}, 0, 0
+        for form, old in zip(self.forms, old_forms, strict=True):
+            for i in range(len(old.columns)):
+                is_float, place = self.places[at + _moved(form, old, i)]
+                if not is_float:
+                    moved[place] = old_places[old_at + i][1]
+            at, old_at = at + len(form.columns), old_at + len(old.columns)
+        for fresh, before in zip((self.ints, self._running, self._back_ints), former, strict=True):
+            fresh[list(moved)] = before[list(moved.values())]
+        self._output_room = self._output(0)
+
+    def _flat_columns(self) -> list[Numbers]:
+        return [(self.floats if is_float else self.ints)[at].reshape(-1) for is_float, at in self.places]
+
     def _allocate(self, rows: int, groups: int) -> None:
         self.ints = _filled((len(self._int_initial), rows, groups), self._int_initial)
         self.floats = _filled((len(self._float_initial), rows, groups), self._float_initial)
-        self._columns = [(self.floats if is_float else self.ints)[at].reshape(-1) for is_float, at in self.places]
+        self._columns = self._flat_columns()
         self._counts = self.ints[0].reshape(-1)
         self._running = np.zeros((len(self._int_initial), groups), np.int64)
         self._back_ints = _filled((len(self._int_initial), 1, groups), self._int_initial)
@@ -176,7 +204,7 @@ class DensePanes:
     def fold_at(self, slots: Slots, arguments: Sequence[Sequence[pa.Array]]) -> None:
         """Rows into the cells at these slots."""
         cells_numba.fold_count(self._counts, slots)
-        at, last, values = 0, None, None
+        at, last, values = 0, None, np.empty(0)
         for form, columns in zip(self.forms, arguments, strict=True):
             end = at + len(form.columns)
             if form.fold != "rows":
@@ -184,26 +212,51 @@ class DensePanes:
                 if array.type == AS_THEY_ARE.get(form.fold) and array.null_count == 0:  # as most: without a copy
                     if array is not last:
                         last, values = array, array.to_numpy()
-                    FOLDS[form.fold](*self._columns[at:end], slots, values, *((form.level,) if form.level else ()))
+                    self._fold_values(form, at, slots, values)
                 else:
-                    self._fold_one(form, self._columns[at:end], slots, columns)
+                    self._fold_one(form, at, slots, columns)
             at = end
 
-    def _fold_one(self, form: CompiledForm, states: Sequence[Numbers], slots: Slots,
-                  columns: Sequence[pa.Array]) -> None:
+    def _fold_values(self, form: CompiledForm, at: int, slots: Slots, values: Numbers) -> None:
+        """Numbers without nulls into the columns of a form, which begin at one of them."""
+        if form.digits is None:
+            columns = self._columns[at : at + len(form.columns)]
+            FOLDS[form.fold](*columns, slots, values, *((form.level,) if form.level else ()))
+            return
+        first = self.places[at][1] + 1
+        digits = self.ints[first : first + form.digits.count].reshape(form.digits.count, -1)
+        digits_numba.fold_floats(self._columns[at], digits, form.digits.first, slots, values.view(np.int64))
+        if form.digits.special:
+            special = ~np.isfinite(values)
+            slots, values = slots[special], values[special]
+            for column, chosen in zip(self._columns[at + 1 + form.digits.count : at + len(form.columns)],
+                                      (np.isnan(values), values == np.inf, values == -np.inf), strict=True):
+                cells_numba.fold_count(column, slots[chosen])
+
+    def fitted(self, arguments: Sequence[Sequence[pa.Array]]) -> list[CompiledForm] | None:
+        """The forms with the digits that these arguments have too, or None when they have all of them already."""
+        found, last, known, changed = list(self.forms), None, Digits(), False
+        for i, (form, columns) in enumerate(zip(self.forms, arguments, strict=True)):
+            if form.digits is not None:
+                if columns[0] is not last:
+                    last, known = columns[0], digits_in(columns[0])
+                if not form.digits.covers(known):
+                    found[i], changed = form.with_digits(form.digits.joined(known)), True
+        return found if changed else None
+
+    def _fold_one(self, form: CompiledForm, at: int, slots: Slots, columns: Sequence[pa.Array]) -> None:
         array = columns[0]
-        level = (form.level,) if form.level else ()
         mask = valid_rows(columns)
         if mask is not None:
             slots = slots[mask]
         if form.fold == "count":
-            cells_numba.fold_count(states[0], slots)
+            cells_numba.fold_count(self._columns[at], slots)
             return
         array = plain(array)
         if mask is not None:
             array = array.filter(pa.array(mask))
         values = as_floats(array) if form.fold.startswith("float") else long_keys(array)
-        FOLDS[form.fold](*states, slots, values, *level)
+        self._fold_values(form, at, slots, values)
 
     def _slots(self, values: Ordinals, codes: Codes) -> Slots:
         slots = self._slots_for(len(values))
@@ -374,17 +427,42 @@ class DensePanes:
         if len(panes) == 0:
             return
         self._reach(int(panes.min()), int(panes.max()))
-        for pane in np.unique(panes).tolist():
-            if not int(self._free_count[0]):
-                self._resize(2 * self.ints.shape[1], self.groups)
-            self._free_count[0] -= 1
-            self._row_of[pane - self._first_pane] = self._free[self._free_count[0]]
-            self.panes = np.append(self.panes, pane)
-            self.rows = np.append(self.rows, self._free[self._free_count[0]])
+        distinct = np.unique(panes)
+        rows = self.ints.shape[1]
+        while rows - self.ints.shape[1] + int(self._free_count[0]) < len(distinct):
+            rows *= 2
+        if rows > self.ints.shape[1]:
+            self._resize(rows, self.groups)
+        left = int(self._free_count[0]) - len(distinct)
+        taken = self._free[left:left + len(distinct)][::-1].copy()
+        self._free_count[0] = left
+        self._row_of[distinct - self._first_pane] = taken
+        self.panes, self.rows = np.concatenate([self.panes, distinct]), np.concatenate([self.rows, taken])
         slots = self._row_of[panes - self._first_pane] * self.groups + groups
         self.ints[0].reshape(-1)[slots] = counts
         for number, state in enumerate(states):
             self._columns[number][slots] = state
+
+
+def _moved(form: CompiledForm, old: CompiledForm, place: int) -> int:
+    """Which of the columns of a form is one that it had when it had fewer digits."""
+    if form.digits is None or old.digits is None or not place:
+        return place
+    digit = place - 1
+    if digit < old.digits.count:
+        return 1 + digit + old.digits.first - form.digits.first
+    return 1 + digit - old.digits.count + form.digits.count
+
+
+def digits_in(array: pa.Array) -> Digits:
+    """The digits of a column of floats."""
+    values = array.to_numpy() if array.type == pa.float64() and not array.null_count else as_floats(
+        plain(array).drop_null())
+    least, largest, special = digits_numba.exponents(values.view(np.int64))
+    if least > largest:
+        return Digits(special=special)
+    first, last = (least - digits_numba.BIAS) // BITS, (largest - digits_numba.BIAS) // BITS
+    return Digits(first, last + 3 - first, special)
 
 
 def _merges(columns: Sequence[StateColumn]) -> npt.NDArray[np.int64]:

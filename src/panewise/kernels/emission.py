@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, QuantityError
+from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import Quantity, parse_duration
 from panewise.kernels.grouping import group_codes
@@ -47,7 +48,8 @@ class Emission:
         if mode in ("final", "change") and not argument:
             return cls(mode)
         if mode not in ("early", "clock") or not argument:
-            raise PlanError(f"no emission policy {text!r}: write {', '.join(FORMS)}")
+            raise PlanError(f"no emission policy {text!r}: write {', '.join(FORMS)}"
+                            f"{did_you_mean(mode, ('final', 'change', 'early', 'clock'))}")
         try:
             every = parse_duration(argument) if mode == "clock" else kind.amount(Quantity.parse(argument))
         except QuantityError as error:

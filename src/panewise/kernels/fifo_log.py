@@ -4,7 +4,7 @@ Entries are only put behind the others, and windows are asked for in ascending o
 forward: a queue. Two stacks hold its merge (Tangwongsan, Hirzel and Schneider 2015 call the columnar form a flattened
 two-stack): the front stack is stored in place of the entries it covers, so a log costs one state per entry, every
 entry is merged three times in all, and a window costs one merge, however long it is. Nothing is ever subtracted, so
-min and max need no rescan and float sums do not drift.
+min and max need no rescan.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ class FifoLog:
 
         if len(places) == 0:
             return
+        states = self.columns.fitted(states)
+        self._fit()
         owners = groups[places]
         self.grow(int(owners.max()) + 1)
         if self.pointers.shape[1] <= 4 * len(owners) + 1024:
@@ -107,11 +109,19 @@ class FifoLog:
                      share and not self.columns.slow, self.pointers, self._coordinates, self._payload, self._ints,
                      self._floats, self.columns.int_operations, self.columns.float_operations)
 
+    def _fit(self) -> None:
+        """Have a column for every digit of sums of floats; those that are new have nothing in older entries."""
+        missing = len(self.columns.int_neutral) - self._ints.shape[1]
+        if missing:
+            self._ints, self._back_ints = (np.concatenate([part, np.zeros((len(part), missing), np.int64)], axis=1)
+                                           for part in (self._ints, self._back_ints))
+
     def grow(self, groups: int) -> None:
         """Have pointers for so many groups."""
         known = self.pointers.shape[1]
         if groups <= known:
             return
+        self._fit()
         more = max(groups, 2 * known) - known
         self.pointers = np.concatenate([self.pointers, np.zeros((END + 1, more), np.int64)], axis=1)
         self._back_ints = np.concatenate([self._back_ints, np.tile(self.columns.int_neutral, (more, 1))])
@@ -135,6 +145,7 @@ class FifoLog:
         """
         from panewise.kernels import fifo_numba as loops
 
+        self._fit()
         groups = self._live(windows.ranges, partition_of)
         counts = np.zeros(len(windows), np.int64)
         total = int(loops.count_results(groups, partition_of, windows.ranges, windows.above, windows.upto,
@@ -199,6 +210,7 @@ class FifoLog:
         """Forget entries up to the limit of their partition."""
         from panewise.kernels import fifo_numba as loops
 
+        self._fit()
         columns = self.columns
         loops.drop(np.flatnonzero(self.lengths), partition_of, limits, self.pointers, self._coordinates, self._ints,
                    self._floats, self._back_ints, self._back_floats, columns.int_operations, columns.float_operations,
@@ -234,6 +246,7 @@ class FifoLog:
         """Coordinates, groups and stored states of all entries, group by group."""
         from panewise.kernels import fifo_numba as loops
 
+        self._fit()
         groups = np.flatnonzero(self.lengths)
         total = len(self)
         out, payload = np.empty(total, np.int64), np.empty(total, np.int64)
@@ -271,6 +284,7 @@ class FifoLog:
 
     def load(self, entries: pa.Table, stacks: pa.Table) -> None:
         """Become what ``saved`` gave; the log is empty."""
+        self._fit()
         groups = np.array(entries.column("group").to_numpy(), np.int64)
         coordinates = np.array(entries.column("at").to_numpy(), np.int64)
         states = states_from(entries, self.columns)

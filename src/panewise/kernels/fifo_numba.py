@@ -8,23 +8,23 @@ others.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from panewise.core.compiling import compiled
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-SUM, MIN, MAX, PAIR, REST = range(5)
-"""How a state column merges. A PAIR is a float sum whose rounding error goes to the next column, its REST."""
+SUM, MIN, MAX = range(3)
+"""How a state column merges."""
 
 START, ROOM, HEAD, MID, TAIL, END = range(6)
 """Rows of the table of pointers; one column per group."""
 
 LEAST_ROOM = 4
 
-compiled = numba.njit(cache=True, nogil=True)
 
 
 @compiled
@@ -56,20 +56,11 @@ def merge_floats(into: Floats, at: int, other: Floats, place: int, operations: I
     """Merge one row of float states into another."""
     for c in range(len(operations)):
         value = other[place, c]
-        if operations[c] == SUM:
+        if operations[c] == SUM:  # of an aggregate that is content with that
             into[at, c] += value
-        elif operations[c] == PAIR:
-            left = into[at, c]
-            total = left + value
-            if np.isfinite(total):  # what rounding takes away is exact (Knuth's two-sum)
-                shadow = total - left
-                into[at, c + 1] += other[place, c + 1] + ((left - (total - shadow)) + (value - shadow))
-            else:
-                into[at, c + 1] = 0.0
-            into[at, c] = total
         elif operations[c] == MIN:
             into[at, c] = min(into[at, c], value)
-        elif operations[c] == MAX and value > into[at, c]:
+        elif value > into[at, c]:
             into[at, c] = value
 
 

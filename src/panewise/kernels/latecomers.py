@@ -92,7 +92,7 @@ class Latecomers:
         at, groups = (np.concatenate([getattr(p, name) for p in parts]) for name in ("windows", "groups"))
         before = np.cumsum([0, *(len(p.states.heap) for p in parts)])
         sources = np.concatenate([p.sources + start for p, start in zip(parts, before[:-1], strict=True)])
-        states = States.concat([part.states for part in parts])
+        states = self.columns.fitted(States.concat([part.states for part in parts]))
         rank = np.empty(len(windows), np.int64)
         rank[np.argsort(windows.ids, kind="stable")] = np.arange(len(windows))
         keys = rank[at] * (int(groups.max(initial=0)) + 1) + groups

@@ -109,10 +109,12 @@ class LogKernel(WindowKernel):
         tables = partitions.saved() | self._log.saved() | {"counts": pa.table({"rows": pa.array(self._counts)})}
         if self._columns.slow:
             tables["heap"] = self._columns.saved()
-        return {"groups": len(partitions), "partitions": partitions.count}, tables
+        return {"groups": len(partitions), "partitions": partitions.count,
+                "digits": self._columns.saved_digits()}, tables
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self._begin()
+        self._columns.load_digits(header["digits"])
         self._partitions.load(tables["groups"].cast(self.keys), tables["partitions"],
                               (header["groups"], header["partitions"]))
         self._widen(header["partitions"])

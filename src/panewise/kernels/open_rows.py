@@ -113,13 +113,15 @@ class OpenRows:
             return
         if self._used + len(rows) > len(self.groups):
             self._pack(len(rows))
+        self.states = self._columns.fitted(self.states)
         low, self._used = self._used, self._used + len(rows)
         self._write(rows, slice(low, self._used))
         self._fresh.append(Sorted(rows.values, np.arange(low, self._used)))
 
     def _write(self, rows: RowRun, to: slice) -> None:
         self.groups[to], self.marks[to] = rows.groups, rows.marks
-        self.states.ints[:, to], self.states.floats[:, to] = rows.states.ints, rows.states.floats
+        states = self._columns.fitted(rows.states)
+        self.states.ints[:, to], self.states.floats[:, to] = states.ints, states.floats
         self.states.heap[to] = rows.states.heap
 
     def _pack(self, more: int) -> None:

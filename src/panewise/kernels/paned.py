@@ -3,7 +3,8 @@
 A query begins with the state of the WID kernel, ranges of window ids, which suits few rows. After some thousand rows
 its panes move into dense arrays (``DensePanes``): one compiled step per row, and a constant number of merges per pane
 and group however many panes a window has. Should panes or groups turn out too sparse for arrays, the state moves back.
-Both forms are saved as the same table.
+Late rows that count from a later window than their pane (the policy *generous*) stay beside the arrays, as ranges of
+window ids. Both forms are saved as the same tables.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from panewise.aggregates.compiled_form import CompiledForm, compiled_form
 from panewise.core.columns import INT64, as_column
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
-from panewise.kernels.finishing import Finish, finisher
-from panewise.kernels.partials import BoundAggregate
+from panewise.kernels.finishing import Finish, columns_of, finisher, fitted, states_of
+from panewise.kernels.panes import WINDOW_ID
+from panewise.kernels.partials import BoundAggregate, combine_partials, finish_partials
 from panewise.kernels.range_state import END, FIRST, RangeState
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.wid import WidKernel, close_aside
 from panewise.progress.generators import Bounds, bound_array
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from panewise.kernels.dense_panes import DensePanes, Found
     from panewise.kernels.key_table import KeyTable
 
+MOST_DIGITS = 16
+"""Sums of floats that need more integers each, because values differ by 100 orders of magnitude, are not dense."""
 FEW_KEYS = 1 << 14
 """So many groups are never worth forgetting."""
 
@@ -52,13 +56,16 @@ class PanedKernel(WindowKernel):
         self._dense: DensePanes | None = None
         self._numbers: KeyTable
         self._finishers: list[tuple[Finish, int, int]] = []
-        self._may_be_dense = self._forms is not None and self.late is not LatePolicy.GENEROUS
+        self._summing = any(form.digits is not None for form in self._forms or ())
+        self._may_be_dense = self._forms is not None
         self._look_at_keys = FEW_KEYS
         self._wid = self._ranges()
 
-    def _ranges(self) -> WidKernel:
+    def _ranges(self, aside: RangeState | None = None) -> WidKernel:
         wid = WidKernel(self.spec, self.keys, self.aggregates, attribute=self.attribute, late=self.late)
         wid.bounds = self.bounds
+        if aside is not None:
+            wid.aside = aside
         return wid
 
     # -- rows in
@@ -67,10 +74,25 @@ class PanedKernel(WindowKernel):
                 bounds: Bounds | None = None) -> Mask:
         """Fold a batch into its panes."""
         self.rows += len(values)
+        if self._dense is not None and self._summing:
+            self._fit(self._dense.fitted(arguments))
         late = self._fold(values, keys, arguments, bounds)
         if self._dense is None and self._may_be_dense and self.rows >= self.dense_after:
             self._to_dense()
         return late
+
+    def _fit(self, forms: list[CompiledForm] | None) -> None:
+        """Have room for floats of other sizes than before, as digits of their sums."""
+        if forms is None:
+            return
+        assert self._dense is not None
+        self._forms = forms
+        if too_wide(forms):
+            self._to_ranges()
+            self._may_be_dense = False
+        else:
+            self._dense.refit(forms)
+            self._finishers = self._with_places()
 
     def _fold(self, values: Ordinals, keys: pa.Table, arguments: Arguments, before: Bounds | None) -> Mask:
         late = np.zeros(len(values), np.bool_)
@@ -84,7 +106,11 @@ class PanedKernel(WindowKernel):
             return late
         rows = values, keys, arguments
         if self._some_late(values, keys, bounds) or self._window.range < self._window.slide:
-            counted, late = self._counted(values, keys, bounds)
+            first, end, late = self._decided(values, keys, bounds)
+            counted = first < end
+            if (counted & late).any():
+                self._wid.add(self._wid.aside, counted & late, first, end, keys, arguments)
+                counted &= ~late
             if not counted.all():
                 chosen = pa.array(counted)
                 rows = (values[counted], keys.filter(chosen) if keys.num_columns else keys,
@@ -119,13 +145,14 @@ class PanedKernel(WindowKernel):
             return int(values.min()) < self.bounds.linear
         return bool(any_below(values, bounds, self.bounds.linear))
 
-    def _counted(self, values: Ordinals, keys: pa.Table, bounds: Ordinals | None) -> tuple[Mask, Mask]:
+    def _decided(self, values: Ordinals, keys: pa.Table, bounds: Ordinals | None) -> tuple[Ordinals, Ordinals, Mask]:
+        """The windows each row counts in, and which rows are late."""
         first, end = self._window.wids_of(values)
         in_force = self._in_force(keys, len(values), bounds)
         if in_force is None:
-            return first < end, np.zeros(len(values), np.bool_)
+            return first, end, np.zeros(len(values), np.bool_)
         decision = decide(self.late, first, end, values, in_force, self._closed_below, attribute=self.attribute)
-        return decision.first < decision.last, decision.late
+        return decision.first, decision.last, decision.late
 
     def _fold_dense(self, values: Ordinals, keys: pa.Table, arguments: Arguments) -> None:
         from panewise.kernels.dense_panes import TooSparse
@@ -156,19 +183,34 @@ class PanedKernel(WindowKernel):
         if not others:
             if stop <= self._dense.state[0]:
                 return self.nothing
-            results = self._results(self._dense.close(stop))
+            results = self._results(self._dense.close(stop), close_aside(self._wid.aside, stop))
             self._tidy()
             return results
         groups = self._numbers.table()
-        masks = [p.mask(groups.column(a)) for a, p in punctuation.patterns if a != self.attribute]
-        chosen = np.flatnonzero(np.logical_and.reduce(masks))
-        results = self._results(self._dense.close_groups(stop, chosen))
+        patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
+        chosen = np.flatnonzero(np.logical_and.reduce([p.mask(groups.column(a)) for a, p in patterns]))
+        results = self._results(self._dense.close_groups(stop, chosen), close_aside(self._wid.aside, stop, patterns))
         self._dense.forget_closed()
         return results.sort_by(results.column_names[0]) if len(chosen) > 1 else results
 
-    def _results(self, found: Iterable[Found]) -> pa.Table:
-        parts = [self._table(part) for part in found]
-        return parts[0] if len(parts) == 1 else pa.concat_tables(parts) if parts else self.nothing
+    def _results(self, found: Iterable[Found], aside: list[pa.Table]) -> pa.Table:
+        """Results of closed windows from dense states, and from what late rows add to them."""
+        if not aside:
+            parts = [self._table(part) for part in found]
+            return parts[0] if len(parts) == 1 else pa.concat_tables(parts) if parts else self.nothing
+        names, schema = self.keys.names, aside[0].schema
+        partials = [self._partials(part).cast(schema) for part in found]
+        merged = combine_partials(pa.concat_tables([*partials, *aside]), names, self.aggregates, id_name=WINDOW_ID)
+        return finish_partials(merged, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
+
+    def _partials(self, found: Found) -> pa.Table:
+        """What was found as a partial table by window id."""
+        names = [WINDOW_ID, *self.keys.names, *(f.name for a in self.aggregates for f in a.state_schema)]
+        keys = [_encoded(c, f.type) for c, f in zip(self._numbers.columns(found.groups), self._wid.ranges.keys,
+                                                    strict=True)]
+        assert self._dense is not None
+        states = states_of(self._dense.forms, [s.copy() for s in found.states])
+        return pa.Table.from_arrays([pa.array(found.wids), *keys, *states], names=names)
 
     def _table(self, found: Found) -> pa.Table:
         columns = [as_column(found.wids.copy(), INT64), *self._numbers.columns(found.groups)]
@@ -196,30 +238,38 @@ class PanedKernel(WindowKernel):
         state = self._wid.ranges
         table = state.compact()
         first, end = np.maximum(table.column(FIRST).to_numpy(), state.closed), table.column(END).to_numpy()
-        panes = self._panes_of(first, end, state.closed)
-        if panes is None:
+        panes, is_pane = self._panes_of(first, end, state.closed)
+        cut = table.filter(pa.array(~is_pane))
+        if not is_pane.all():
+            table, panes = table.filter(pa.array(is_pane)), panes[is_pane]
+        states = [_flat(table.column(f.name)) for a in self.aggregates for f in a.state_schema]
+        self._forms = fitted(self._forms, states)
+        if too_wide(self._forms):
+            self._may_be_dense = False
             return
         numbers, dense = KeyTable(self.keys), DensePanes(self._window, self._forms)
         keys = pa.table([_decoded(table.column(f.name), f.type) for f in self.keys], schema=self.keys) \
             if self.keys.names else pa.table({})
         groups = numbers.codes(keys, len(panes))
-        states = [table.column(f.name).to_numpy() for a in self.aggregates for f in a.state_schema]
+        columns = columns_of(self._forms, states)
         counts = np.ones(len(panes), np.int64)
         at = 0
         for form in self._forms:
             if form.fold == "rows":
-                counts = states[at]
+                counts = columns[at]
             at += len(form.columns)
         try:
             dense.reserve_groups(len(numbers))
-            dense.take_ranges(panes, groups, counts, states, state.closed)
+            dense.take_ranges(panes, groups, counts, columns, state.closed)
         except TooSparse:
             self._may_be_dense = False
             return
         if self.bounds.groups or self.bounds.selections:
             self._close_ahead(numbers, dense)
         self._numbers, self._dense, self._finishers = numbers, dense, self._with_places()
-        self._wid = self._ranges()
+        self._wid.aside.add(cut)
+        self._wid.aside.closed = state.closed
+        self._wid = self._ranges(self._wid.aside)
 
     def _with_places(self) -> list[tuple[Finish, int, int]]:
         """How each aggregate is finished, and from which state columns."""
@@ -227,17 +277,14 @@ class PanedKernel(WindowKernel):
         return [(finisher(aggregate, form), end - len(form.columns), end)
                 for aggregate, form, end in zip(self.aggregates, self._forms or (), ends, strict=True)]
 
-    def _panes_of(self, first: Ordinals, end: Ordinals, closed: int) -> Ordinals | None:
-        """The pane each range stands for, or None when one is a merge of several."""
+    def _panes_of(self, first: Ordinals, end: Ordinals, closed: int) -> tuple[Ordinals, Mask]:
+        """The pane each range stands for, and for which ranges there is one: others were cut short or are merges."""
         whole, rest = divmod(self._window.range, self._window.slide)
         length = end - first
         # a range that begins where windows are closed already may have been longer: only its end matters
         natural = (length == whole) | ((length == whole + 1) & bool(rest))
-        if not (natural | (first <= closed)).all():
-            return None
-        if not rest:
-            return end - whole
-        return np.where(natural, first + end - whole, 2 * (end - whole) - 1)
+        panes = end - whole if not rest else np.where(natural, first + end - whole, 2 * (end - whole) - 1)
+        return panes, natural | (first <= closed)
 
     def _close_ahead(self, numbers: KeyTable, dense: DensePanes) -> None:
         """What was put out for single groups is not put out again."""
@@ -250,7 +297,7 @@ class PanedKernel(WindowKernel):
     def _to_ranges(self) -> None:
         assert self._dense is not None
         state = self._as_ranges()
-        self._wid = self._ranges()
+        self._wid = self._ranges(self._wid.aside)
         self._wid.ranges = state
         self._dense = None
 
@@ -262,7 +309,8 @@ class PanedKernel(WindowKernel):
         state = RangeState(self.keys, self.aggregates)
         order = np.argsort(end, kind="stable")
         keys = [_encoded(c, f.type) for c, f in zip(self._numbers.columns(groups[order]), state.keys, strict=True)]
-        columns = [pa.array(end[order]), pa.array(first[order]), *keys, *(pa.array(s[order]) for s in states)]
+        columns = [pa.array(end[order]), pa.array(first[order]), *keys,
+                   *states_of(self._dense.forms, [s[order] for s in states])]
         state.closed = int(self._dense.state[0])
         state.begin(pa.Table.from_arrays(columns, schema=state.schema))
         return state
@@ -289,13 +337,13 @@ class PanedKernel(WindowKernel):
     def _view(self) -> WidKernel:
         if self._dense is None:
             return self._wid
-        view = self._ranges()
+        view = self._ranges(self._wid.aside)
         view.ranges = self._as_ranges()
         return view
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         state = self._as_ranges()
-        return {"closed": state.closed}, {"state": state.compact()}
+        return {"closed": state.closed}, {"state": state.compact(), "aside": self._wid.aside.compact()}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self._dense = None
@@ -307,6 +355,15 @@ def forms_of(aggregates: Sequence[BoundAggregate]) -> list[CompiledForm] | None:
     """The compiled forms of all aggregates, or None when one has none."""
     forms = [compiled_form(a.function, a.inputs) for a in aggregates]
     return None if None in forms else [form for form in forms if form is not None]
+
+
+def too_wide(forms: Sequence[CompiledForm]) -> bool:
+    """Whether a sum of floats has more digits than dense arrays should hold."""
+    return any(form.digits is not None and form.digits.width > MOST_DIGITS for form in forms)
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _decoded(column: pa.ChunkedArray, data_type: pa.DataType) -> pa.ChunkedArray:

@@ -78,17 +78,19 @@ def roll_up(panes: pa.Table, key_names: Sequence[str], aggregates: Sequence[Boun
     used = end > first
     if not used.all():
         panes, first, end, pids = panes.filter(pa.array(used)), first[used], end[used], pids[used]
-    if strategy != "explode" and panes.num_rows and (columns := dense_columns(panes, aggregates)):
+    if strategy != "explode" and panes.num_rows:
         keys = [panes.column(k) for k in key_names] or [np.zeros(panes.num_rows, np.int64)]
         codes, representative = group_codes(keys)
         cells = len(representative) * (int(pids.max()) - int(pids.min()) + 1 + panes_per_window)
-        if strategy == "dense" or 4 * int((end - first).sum()) > cells:
-            scanned = roll_up_dense(columns, pids, codes, len(representative), panes_per_window=panes_per_window,
+        worth = strategy == "dense" or 4 * int((end - first).sum()) > cells
+        if worth and (states := dense_columns(panes, aggregates)):
+            scanned = roll_up_dense(states.columns, pids, codes, len(representative), panes_per_window=panes_per_window,
                                     panes_per_slide=panes_per_slide, first_wid=int(first.min()), end_wid=int(end.max()))
             at = pa.array(representative[scanned.groups])
             key_columns = [panes.column(k).take(at) for k in key_names]
             schema = panes.schema.set(0, pa.field(WINDOW_ID, pa.int64()))
-            return pa.table([pa.array(scanned.wids), *key_columns, *scanned.states], schema=schema)
+            merged = states.restored(scanned.states)
+            return pa.table([pa.array(scanned.wids), *key_columns, *merged], schema=schema)
     if strategy == "dense" and panes.num_rows:
         raise ValueError("the dense roll-up needs states that merge by sum, min or max of numbers")
     return combine_partials(explode(panes, first, end), key_names, aggregates, id_name=WINDOW_ID)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from panewise.core.compiling import compiled
+from panewise.kernels.cells_numba import Floats, Ints
 
-from panewise.kernels.cells_numba import Floats, Ints, compiled
-
-SUM, MIN, MAX, PAIR, REST = range(5)
-"""How a state column merges."""
-LARGEST = np.finfo(np.float64).max
+SUM, MIN, MAX = range(3)
+"""How a state column merges. Sums are integers; floats are extremes, never NaN here."""
 
 
 @compiled
@@ -28,23 +26,9 @@ def merge_ints(merge: int, into: Ints, other: Ints) -> None:
 
 
 @compiled
-def merge_floats(merge: int, into: Floats, rest: Floats, other: Floats) -> None:
-    """The same for floats; the rounding error of sums goes to ``rest`` (Knuth). Extremes are never NaN here.
-
-    Without branches and on vectors that lie in one piece, so that four groups are merged at a time.
-    """
-    if merge == PAIR:
-        for g in range(len(into)):
-            before, value = into[g], other[g]
-            after = before + value
-            added = after - before
-            error = (before - (after - added)) + (value - added)
-            into[g] = after
-            rest[g] += error if abs(after) <= LARGEST else 0.0
-    elif merge == REST:
-        for g in range(len(into)):
-            into[g] += other[g]
-    elif merge == MAX:
+def merge_floats(merge: int, into: Floats, other: Floats) -> None:
+    """The same for floats; on vectors that lie in one piece, so that four groups are merged at a time."""
+    if merge == MAX:
         for g in range(len(into)):
             into[g] = other[g] if other[g] > into[g] else into[g]
     else:
@@ -60,8 +44,7 @@ def merge_row(int_merges: Ints, float_merges: Ints, int_into: Any, float_into: A
         if int_merges[c] != SUM:
             merge_ints(int_merges[c], int_into[c, to], ints[c, row])
     for c in range(len(float_merges)):
-        merge_floats(float_merges[c], float_into[c, to], float_into[min(c + 1, len(float_merges) - 1), to],
-                     floats[c, row])
+        merge_floats(float_merges[c], float_into[c, to], floats[c, row])
 
 
 @compiled
@@ -72,8 +55,7 @@ def merge_cell(int_merges: Ints, float_merges: Ints, int_into: Any, float_into: 
         if int_merges[c] != SUM:
             merge_ints(int_merges[c], int_into[c, to : to + 1], ints[c, row, group : group + 1])
     for c in range(len(float_merges)):
-        merge_floats(float_merges[c], float_into[c, to : to + 1],
-                     float_into[min(c + 1, len(float_merges) - 1), to : to + 1], floats[c, row, group : group + 1])
+        merge_floats(float_merges[c], float_into[c, to : to + 1], floats[c, row, group : group + 1])
 
 
 @compiled
@@ -164,15 +146,8 @@ def emit(int_merges: Ints, float_merges: Ints, running: Any, back_ints: Any, bac
                 merge_ints(int_merges[c], out, back_ints[c, 0, first:last])
         for c in range(len(float_merges)):
             out, before, after = out_floats[c, begin:end], floats[c, front, first:last], back_floats[c, 0, first:last]
-            if float_merges[c] == REST:  # begun by its sum, which comes before it
-                for i in range(len(out)):
-                    out[i] += before[i] + after[i]
-                continue
             out[:] = before
-            rest = out_floats[min(c + 1, len(float_merges) - 1), begin:end]
-            if float_merges[c] == PAIR:
-                rest[:] = 0.0
-            merge_floats(float_merges[c], out, rest, after)
+            merge_floats(float_merges[c], out, after)
         return
     for i in range(begin, end):
         g = groups[i]
@@ -181,15 +156,8 @@ def emit(int_merges: Ints, float_merges: Ints, running: Any, back_ints: Any, bac
             if int_merges[c] != SUM:
                 merge_ints(int_merges[c], out_ints[c, i : i + 1], back_ints[c, 0, g : g + 1])
         for c in range(len(float_merges)):
-            if float_merges[c] == REST:
-                out_floats[c, i] += floats[c, front, g] + back_floats[c, 0, g]
-                continue
             out_floats[c, i] = floats[c, front, g]
-            rest = min(c + 1, len(float_merges) - 1)
-            if float_merges[c] == PAIR:
-                out_floats[rest, i] = 0.0
-            merge_floats(float_merges[c], out_floats[c, i : i + 1], out_floats[rest, i : i + 1],
-                         back_floats[c, 0, g : g + 1])
+            merge_floats(float_merges[c], out_floats[c, i : i + 1], back_floats[c, 0, g : g + 1])
 
 
 @compiled
@@ -249,16 +217,6 @@ def close_groups(ints: Any, floats: Any, int_merges: Ints, float_merges: Ints, i
 
 
 # -- states into results -------------------------------------------------------------------------------------------
-
-
-@compiled
-def finish_sums(counts: Ints, totals: Floats, rests: Floats, results: Floats) -> bool:
-    """Sums of groups that all have a value; False when one has none."""
-    for g in range(len(counts)):
-        if counts[g] == 0:
-            return False
-        results[g] = totals[g] + rests[g]
-    return True
 
 
 @compiled

@@ -1,7 +1,8 @@
 """Session windows: open sessions as intervals of partial states, joined when a row bridges two.
 
 A session is final when a punctuation has passed its end, strictly: a row at the very end still prolongs it. State is
-one partial per open session and group, never rows.
+one partial per open session and group, never rows; for late rows also where the last closed session of a partition
+ended (``late_sessions``).
 
 Open sessions live in a few runs of falling size, each ascending by the last row's value; sessions of one run are
 disjoint, sessions of two runs may touch. Runs of similar size are merged, so a session is copied O(log n) times, and a
@@ -22,6 +23,7 @@ from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import WINDOW_END, Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
+from panewise.kernels.late_sessions import CLOSED, ClosedSessions, Sessions, judged
 from panewise.kernels.panes import WINDOW_ID
 from panewise.kernels.partials import (
     BoundAggregate,
@@ -55,9 +57,13 @@ class SessionKernel(WindowKernel):
         self.gap = spec.gap
         self._session = spec
         self._state = SessionState(spec.gap, keys, aggregates, self.partition)
-        # no session is closed for a row before it is closed for all rows: slack has nothing to decide
-        slack = self.late in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS)
-        self._policy = LatePolicy.DROP if slack else self.late
+        self._closed = self._no_closed()
+
+    def _no_closed(self) -> ClosedSessions | None:
+        """What is known of closed sessions, where late rows may count."""
+        if self.late not in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS):
+            return None
+        return ClosedSessions(self.gap, pa.schema([self.keys.field(name) for name in self.partition]))
 
     @cached_property
     def result_schema(self) -> pa.Schema:
@@ -70,24 +76,49 @@ class SessionKernel(WindowKernel):
     def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
                 bounds: Ordinals | None = None) -> Mask:
         """Cut a batch into sessions of its own; they meet the open ones when it matters."""
-        late = np.zeros(len(values), np.bool_)
+        late, counted = np.zeros(len(values), np.bool_), np.ones(len(values), np.bool_)
         in_force = self._in_force(keys, len(values), bounds)
-        if in_force is not None:
+        if in_force is not None and self._closed is not None and (values < in_force).any():
+            values, counted, late = self._judged(values, keys, in_force)
+        elif in_force is not None:
             zero, one = np.zeros(len(values), np.int64), np.ones(len(values), np.int64)
-            decision = decide(self._policy, zero, one, values, in_force, self._closed_below, attribute=self.attribute)
-            late = decision.late
-            self.late_rows += decision.late_rows
+            late = decide(self.late, zero, one, values, in_force, self._closed_below, attribute=self.attribute).late
+            counted = ~late
+        self.late_rows += int(np.count_nonzero(late))
         self.rows += len(values)
-        if late.any():
-            counted = pa.array(~late)
-            values, keys = values[~late], keys.filter(counted) if keys.num_columns else keys
-            arguments = [[column.filter(counted) for column in columns] for columns in arguments]
+        if not counted.all():
+            chosen = pa.array(counted)
+            values, keys = values[counted], keys.filter(chosen) if keys.num_columns else keys
+            arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
         if len(values):
             codes = _codes(keys, self.partition, len(values))
             start, end = self._session.spans(Rows(values, codes, codes))
             spans = pa.table([pa.array(start), *keys.columns], names=self._state.key_names)
             self._state.add(partial_table(end - self.gap, spans, arguments, self.aggregates, id_name=LAST))
         return late
+
+    def _judged(self, values: Ordinals, keys: pa.Table, bounds: Ordinals) -> tuple[Ordinals, Mask, Mask]:
+        """Where each row counts, whether it does, and whether it is late, by the sessions that are open for it."""
+        assert self._closed is not None
+        run, closed, names = self._state.compact(), self._closed.table(), list(self.partition)
+        parts = [run.table.num_rows, closed.num_rows, len(values)]
+        codes = np.zeros(sum(parts), np.int64)
+        if names:
+            schema = pa.schema([self.keys.field(name) for name in names])
+            tables = [table.select(names).cast(schema) for table in (run.table, closed, keys)]
+            codes = _codes(pa.concat_tables(tables), names, len(codes))
+        held, ended, came = np.split(codes, np.cumsum(parts)[:-1])
+        sessions = {code: Sessions(self.gap) for code in np.unique(came[values < bounds]).tolist()}
+        wanted = np.flatnonzero(np.isin(held, list(sessions)))
+        for at in wanted[np.lexsort((run.start[wanted], held[wanted]))].tolist():
+            own = sessions[int(held[at])]
+            if not own.starts or own.starts[-1] != run.start[at]:  # a row for each group of the session
+                own.starts.append(int(run.start[at]))
+                own.lasts.append(int(run.last[at]))
+        for code, last in zip(ended.tolist(), closed.column(CLOSED).to_pylist(), strict=True):
+            if code in sessions:
+                sessions[code].closed = last
+        return judged(values, bounds, came, sessions, consistent=self.late is LatePolicy.CONSISTENT)
 
     # -- progress in, results out
 
@@ -107,6 +138,8 @@ class SessionKernel(WindowKernel):
         closed = self._state.close(bound, patterns)
         if closed.num_rows == 0:
             return self.nothing
+        if self._closed is not None:
+            self._closed.note(closed, closed.column(LAST), self.bounds.linear, lambda: self._state.compact().table)
         closed = closed.take(pa.array(np.argsort(closed.column(START).to_numpy(), kind="stable")))
         ends = closed.column(LAST).to_numpy() + self.gap
         finished = finish_partials(closed, self._state.key_names, self.aggregates, id_name=LAST)
@@ -135,11 +168,15 @@ class SessionKernel(WindowKernel):
     # -- saving
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-        return {}, {"state": self._state.compact().table}
+        tables = {"state": self._state.compact().table}
+        return {}, tables if self._closed is None else tables | {"closed": self._closed.table()}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         self._state = SessionState(self.gap, self.keys, self.aggregates, self.partition)
         self._state.add(tables["state"].cast(self._state.schema))
+        self._closed = self._no_closed()
+        if self._closed is not None:
+            self._closed.load(tables["closed"])
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ every row of the batch the instance it is folded into.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from panewise.core.compiling import compiled
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -21,7 +22,6 @@ one, whether it is unfinished (1)."""
 
 EMPTY = -1
 
-compiled = numba.njit(cache=True, nogil=True)
 
 
 @compiled

@@ -1,7 +1,9 @@
 """States of single rows as arrays: numbers that merge column by column apart from states only their function can merge.
 
-Aggregates with an element-wise form become columns of int64 and float64 matrices, which compiled loops merge. The
-states of the others stay Arrow columns in a *heap*; whoever holds such a row notes its number there.
+Aggregates with an element-wise form become columns of int64 and float64 matrices, which compiled loops merge. A sum of
+floats is as many integers as it has `digits`; when values of another size come, the matrices get more columns, behind
+the others, and older rows have nothing there. The states of other aggregates stay Arrow columns in a *heap*; a row
+notes its number there.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.aggregates.base import Codes
-from panewise.aggregates.mass import CentreOfMass
-from panewise.aggregates.sums import Sum
+from panewise.aggregates.digits import SPECIALS, Digits, digits_of, gathered, spread
 from panewise.kernels.partials import BoundAggregate
 
 Ints = npt.NDArray[np.int64]
@@ -25,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 PAIRS_AT_ONCE = 1 << 21
 """(window, row) pairs that are merged at a time when windows are taken apart into rows."""
 
-_CODES = {"sum": 0, "min": 1, "max": 2, "pair": 3, "rest": 4}  # as kernels/fifo_numba.py numbers them
+_CODES = {"sum": 0, "min": 1, "max": 2}  # as kernels/fifo_numba.py numbers them
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,17 @@ class States:
     @staticmethod
     def concat(parts: Sequence[States]) -> States:
         """One after the other."""
-        return States(np.concatenate([p.ints for p in parts], axis=1),
+        width = max(len(p.ints) for p in parts)
+        return States(np.concatenate([p.widened(width).ints for p in parts], axis=1),
                       np.concatenate([p.floats for p in parts], axis=1), np.concatenate([p.heap for p in parts]))
+
+    def widened(self, width: int) -> States:
+        """With so many columns of integers: those that came since have nothing in them."""
+        missing = width - len(self.ints)
+        if missing <= 0:
+            return self
+        ints = np.concatenate([self.ints, np.zeros((missing, self.ints.shape[1]), np.int64)])
+        return States(ints, self.floats, self.heap)
 
     @property
     def nbytes(self) -> int:
@@ -54,21 +64,47 @@ class States:
         return self.ints.nbytes + self.floats.nbytes + self.heap.nbytes
 
 
+@dataclass(eq=False)
+class _FloatSum:
+    """A sum of floats: the state column that it begins at, and for each of its digits the column of the matrix."""
+
+    at: int
+    digits: Digits
+    places: dict[int, int]
+    """By digit; the counts of specials are digits beyond all others."""
+
+    def indexes(self, layout: Digits) -> list[int]:
+        """The digits of a layout in the order of its columns."""
+        specials = range(_SPECIAL, _SPECIAL + SPECIALS) if layout.special else ()
+        return [*range(layout.first, layout.first + layout.count), *specials]
+
+
+_SPECIAL = 1 << 20
+
+
 class StateColumns:
     """Where the states of every aggregate are: which columns of which matrix, or the heap."""
 
     def __init__(self, aggregates: Sequence[BoundAggregate]) -> None:
         self.aggregates = list(aggregates)
-        self.fast: list[tuple[BoundAggregate, list[tuple[bool, int]]]] = []
+        self.fast: list[tuple[BoundAggregate, list[tuple[bool, int] | _FloatSum]]] = []
         self.slow: list[BoundAggregate] = []
+        self._sums: list[_FloatSum] = []
+        self._came: list[tuple[int, int]] = []
+        """Which sums of floats got which digits, in the order of their columns."""
         operations: tuple[list[str], list[str]] = ([], [])
         for aggregate in aggregates:
             merges = _merges(aggregate)
             if merges is None:
                 self.slow.append(aggregate)
                 continue
-            places: list[tuple[bool, int]] = []
-            for field, merge in zip(aggregate.state_schema, merges, strict=True):
+            places: list[tuple[bool, int] | _FloatSum] = []
+            for at, (field, merge) in enumerate(zip(aggregate.state_schema, merges, strict=True)):
+                if merge == "exact":
+                    if not (self._sums and self._sums[-1] in places and at < self._sums[-1].at + 3):
+                        self._sums.append(_FloatSum(at, Digits(), {}))
+                        places.append(self._sums[-1])
+                    continue
                 is_float = bool(pa.types.is_floating(field.type))
                 places.append((is_float, len(operations[is_float])))
                 operations[is_float].append(merge)
@@ -81,6 +117,33 @@ class StateColumns:
         self._heap_fields = [field for a in self.slow for field in a.state_schema]
         self._chunks: list[pa.Table] = []
         self._heap_rows = 0
+
+    # -- digits of sums of floats
+
+    def _add_digits(self, number: int, indexes: Sequence[int]) -> None:
+        """More columns, at the end."""
+        places = self._sums[number].places
+        new = [index for index in indexes if index not in places]
+        for index in new:
+            places[index] = len(self.int_operations)
+            self.int_operations = np.append(self.int_operations, _CODES["sum"])
+            self._came.append((number, index))
+        self.int_neutral = np.append(self.int_neutral, np.zeros(len(new), np.int64))
+
+    def fitted(self, states: States) -> States:
+        """States with a column for every digit there is by now."""
+        return states.widened(len(self.int_neutral))
+
+    def saved_digits(self) -> list[tuple[int, int]]:
+        """What the columns behind the first ones are."""
+        return list(self._came)
+
+    def load_digits(self, came: Sequence[Sequence[int]]) -> None:
+        """Have the columns that ``saved_digits`` named; there are no states yet."""
+        for number, index in came:
+            self._add_digits(number, [index])
+            part = Digits(special=True) if index >= _SPECIAL else Digits(index, 1)
+            self._sums[number].digits = self._sums[number].digits.joined(part)
 
     # -- rows in
 
@@ -116,17 +179,49 @@ class StateColumns:
 
     def columns(self, states: States, slow: Sequence[Sequence[pa.Array]]) -> dict[str, list[pa.Array]]:
         """The state columns of every aggregate, by its name."""
-        found = {a.name: [pa.array((states.floats if is_float else states.ints)[at]) for is_float, at in places]
-                 for a, places in self.fast}
+        found: dict[str, list[pa.Array]] = {}
+        for aggregate, places in self.fast:
+            found[aggregate.name] = []
+            for place in places:
+                if isinstance(place, _FloatSum):
+                    found[aggregate.name] += self._gathered(place, states)
+                else:
+                    is_float, at = place
+                    found[aggregate.name].append(pa.array((states.floats if is_float else states.ints)[at]))
         return found | {a.name: list(columns) for a, columns in zip(self.slow, slow, strict=True)}
+
+    def _gathered(self, part: _FloatSum, states: States) -> list[pa.Array]:
+        matrix = np.zeros((part.digits.width, states.ints.shape[1]), np.int64)
+        for i, index in enumerate(part.indexes(part.digits)):
+            place = part.places.get(index, len(states.ints))
+            if place < len(states.ints):
+                matrix[i] = states.ints[place]
+        return gathered(matrix, part.digits)
 
     def split(self, columns: dict[str, list[pa.Array]], rows: int) -> tuple[States, list[list[pa.Array]]]:
         """The inverse of ``columns``."""
-        ints = np.empty((len(self.int_operations), rows), np.int64)
+        spreads: list[tuple[_FloatSum, Digits, Ints]] = []
+        for aggregate, places in self.fast:
+            for place in places:
+                if isinstance(place, _FloatSum):
+                    sums = columns[aggregate.name][place.at : place.at + 3]
+                    layout = digits_of(sums)
+                    self._add_digits(self._sums.index(place), place.indexes(layout))
+                    place.digits = place.digits.joined(layout)
+                    spreads.append((place, layout, spread(sums, layout)))
+        ints = np.zeros((len(self.int_operations), rows), np.int64)
         floats = np.empty((len(self.float_operations), rows), np.float64)
         for aggregate, places in self.fast:
-            for column, (is_float, at) in zip(columns[aggregate.name], places, strict=True):
-                (floats if is_float else ints)[at] = column.to_numpy(zero_copy_only=False)
+            at = 0
+            for place in places:
+                if isinstance(place, _FloatSum):
+                    at += 3
+                    continue
+                is_float, row = place
+                (floats if is_float else ints)[row] = columns[aggregate.name][at].to_numpy(zero_copy_only=False)
+                at += 1
+        for part, layout, matrix in spreads:
+            ints[[part.places[index] for index in part.indexes(layout)]] = matrix
         return States(ints, floats, np.zeros(rows, np.int64)), [columns[a.name] for a in self.slow]
 
     def merged(self, codes: Codes, heap: Ints, groups: int,
@@ -213,25 +308,25 @@ def states_table(states: States, columns: dict[str, Any]) -> pa.Table:
 
 
 def states_from(table: pa.Table, columns: StateColumns) -> States:
-    """What ``states_table`` saved."""
+    """What ``states_table`` saved, maybe before some of the columns came."""
     empty = columns.empty()
-    ints = [table.column(f"i{c}").to_numpy() for c in range(len(empty.ints))]
+    names = set(table.column_names)
+    ints = [table.column(f"i{c}").to_numpy() for c in range(len(empty.ints)) if f"i{c}" in names]
     floats = [table.column(f"f{c}").to_numpy() for c in range(len(empty.floats))]
     rows = table.num_rows
-    return States(np.array(ints, np.int64).reshape(len(ints), rows),
-                  np.array(floats, np.float64).reshape(len(floats), rows),
-                  np.array(table.column("heap").to_numpy(), np.int64))
+    return columns.fitted(States(np.array(ints, np.int64).reshape(len(ints), rows),
+                                 np.array(floats, np.float64).reshape(len(floats), rows),
+                                 np.array(table.column("heap").to_numpy(), np.int64)))
 
 
 def _merges(aggregate: BoundAggregate) -> list[str] | None:
     """How the state columns merge one by one, or None if they do not, or are not plain numbers."""
     operations = aggregate.function.elementwise(aggregate.inputs)
-    plain = all(field.type in (pa.int64(), pa.float64()) and not field.nullable for field in aggregate.state_schema)
-    if operations is None or not plain:
+    if operations is None:
         return None
-    if isinstance(aggregate.function, Sum | CentreOfMass) and aggregate.state_schema[1].type == pa.float64():
-        return ["sum", *["pair", "rest"] * (len(operations) // 2)]
-    return list(operations)
+    plain = all(operation == "exact" or (field.type in (pa.int64(), pa.float64()) and not field.nullable)
+                for field, operation in zip(aggregate.state_schema, operations, strict=True))
+    return list(operations) if plain else None
 
 
 def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -1,21 +1,20 @@
-"""Saved state: several Arrow tables and a JSON header in one Arrow IPC stream.
+"""Saved state: several Arrow tables and a JSON header, sealed with version and checksum.
 
-A checkpoint is input like any other: it is checked, versioned and never executed (no pickle). The outer table has one
-row per saved table; the header travels in the metadata of its schema.
+A checkpoint is input like any other: it is checked, versioned and never executed (no pickle). The table inside the seal
+has one row per saved table; the header travels in the seal.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError
+from panewise.storage.sealed import seal, unseal
 
-FORMAT = "panewise-state"
-HEADER_KEY = b"panewise"
+KIND = "state"
 
 
 def encode_state(kind: str, version: int, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> bytes:
@@ -26,30 +25,25 @@ def encode_state(kind: str, version: int, header: Mapping[str, Any], tables: Map
     >>> header, tables["t"].to_pydict()
     ({'rows': 2}, {'a': [1, 2]})
     """
-    text = json.dumps({"format": FORMAT, "kind": kind, "version": version, "header": dict(header)}, sort_keys=True)
-    schema = pa.schema([pa.field("name", pa.string()), pa.field("table", pa.large_binary())],
-                       metadata={HEADER_KEY: text.encode()})
+    schema = pa.schema([pa.field("name", pa.string()), pa.field("table", pa.large_binary())])
     outer = pa.table([list(tables), [table_bytes(t) for t in tables.values()]], schema=schema)
-    return table_bytes(outer)
+    about = {"kind": KIND, "of": kind, "version": version, "header": dict(header)}
+    return b"".join(seal(about, table_bytes(outer)))
 
 
 def decode_state(data: bytes, kind: str, version: int) -> tuple[dict[str, Any], dict[str, pa.Table]]:
     """The header and the tables; anything that is not such a state is refused."""
-    outer = table_from_bytes(data)
-    try:
-        found = json.loads((outer.schema.metadata or {})[HEADER_KEY])
-        if found["format"] != FORMAT:
-            raise KeyError(found["format"])
-        found_kind, found_version, header = found["kind"], found["version"], found["header"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError("this is an Arrow stream but not a saved state of panewise") from error
-    if found_kind != kind:
-        raise CheckpointError(f"the saved state is of {found_kind!r}, expected {kind!r}: it belongs to another query")
-    if found_version != version:
-        raise CheckpointError(f"the saved state has version {found_version}, this program reads version {version}: "
+    about, contents = unseal(data, "the saved state")
+    if about.get("kind") != KIND:
+        raise CheckpointError(f"this is a {about.get('kind')!r} of panewise, not a saved state: start again without it")
+    if about["of"] != kind:
+        raise CheckpointError(f"the saved state is of {about['of']!r}, expected {kind!r}: it belongs to another query")
+    if about["version"] != version:
+        raise CheckpointError(f"the saved state has version {about['version']}, this program reads version {version}: "
                               "start again without it, or use the version that wrote it")
-    names, contents = outer.column("name").to_pylist(), outer.column("table").to_pylist()
-    return header, {n: table_from_bytes(c) for n, c in zip(names, contents, strict=True)}
+    outer = table_from_bytes(contents)
+    names, saved = outer.column("name").to_pylist(), outer.column("table").to_pylist()
+    return about["header"], {n: table_from_bytes(c) for n, c in zip(names, saved, strict=True)}
 
 
 def table_bytes(table: pa.Table) -> bytes:

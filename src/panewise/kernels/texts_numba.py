@@ -10,7 +10,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from panewise.kernels.cells_numba import Ints, compiled
+from panewise.core.compiling import compiled
+from panewise.kernels.cells_numba import Ints
 
 Bytes = npt.NDArray[np.uint8]
 Hashes = npt.NDArray[np.uint64]

@@ -22,6 +22,7 @@ from panewise.kernels.partials import BoundAggregate, combine_partials, finish_p
 from panewise.kernels.range_state import END, FIRST, RangeState, encode
 from panewise.kernels.table_stacks import TableStacks
 from panewise.progress.late import LatePolicy, decide
+from panewise.progress.patterns import Pattern
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
@@ -54,15 +55,20 @@ class WidKernel(WindowKernel):
             any(a.function.settles for a in self.aggregates)
         self._ahead = NO_BOUND  # windows below this may be closed for single groups
         self.ranges = RangeState(keys, aggregates)
+        self.aside = RangeState(keys, aggregates)
+        """Late rows that count from a later window than the others of their pane (the policy *generous*).
+
+        They are kept apart so that panes stay whole: a window is put together from panes, then gets its late rows.
+        """
 
     def _two_stacks(self) -> TableStacks | None:
         """For windows of many panes whose states are more than numbers.
 
-        Slack could change a pane once it is stacked; and where SLIDE does not divide RANGE the state merges panes that
-        end together, so that what is stacked and what is new could not be told apart.
+        Where SLIDE does not divide RANGE the state merges panes that end together, so that what is stacked and what is
+        new could not be told apart.
         """
         numbers = all(a.function.elementwise(a.inputs) is not None for a in self.aggregates)
-        if numbers or not isinstance(self.spec, SlidingWindow) or self.late is LatePolicy.GENEROUS:
+        if numbers or not isinstance(self.spec, SlidingWindow):
             return None
         panes, rest = divmod(self.spec.range, self.spec.slide)
         return TableStacks(self.keys.names, self.aggregates, panes) if panes > FEW_PANES and not rest else None
@@ -81,14 +87,22 @@ class WidKernel(WindowKernel):
             self.late_rows += decision.late_rows
         self.rows += len(values)
         counted = first < end
-        if not counted.all():
-            first, end = first[counted], end[counted]
-            chosen = pa.array(counted)
-            keys = keys.filter(chosen) if keys.num_columns else keys
-            arguments = [[column.filter(chosen) for column in columns] for columns in arguments]
-        ranged = pa.table([pa.array(first), *encode(keys, self.ranges.keys).columns], names=self.ranges.key_names)
-        self.ranges.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
+        if late.any() and (counted & late).any():
+            self.add(self.aside, counted & late, first, end, keys, arguments)
+            counted &= ~late
+        self.add(self.ranges, counted, first, end, keys, arguments)
         return late
+
+    def add(self, state: RangeState, chosen: Mask, first: Ordinals, end: Ordinals, keys: pa.Table,
+             arguments: Arguments) -> None:
+        """Some rows of a batch into a state."""
+        if not chosen.all():
+            first, end = first[chosen], end[chosen]
+            rows = pa.array(chosen)
+            keys = keys.filter(rows) if keys.num_columns else keys
+            arguments = [[column.filter(rows) for column in columns] for columns in arguments]
+        ranged = pa.table([pa.array(first), *encode(keys, state.keys).columns], names=state.key_names)
+        state.add(partial_table(end, ranged, arguments, self.aggregates, id_name=END))
 
     # -- progress in, results out
 
@@ -107,26 +121,37 @@ class WidKernel(WindowKernel):
                 self._settle(closed)
             due = self.ranges.due(closed)
             together = self._stacks is not None and self.ranges.closed >= self._ahead  # no group has closed more
-            results = self._stacked(due, closed) if together else self._results(due, closed)
+            parts = self._stacked(due, closed) if together else self._rolled(due, closed)
+            parts += close_aside(self.aside, closed)
             self.ranges.close(closed)
-            return results
+            return self._finished(parts)
         if self._stacks is not None:
             self._stacks.forget()
         self._ahead = max(self._ahead, closed)
         patterns = [(a, p) for a, p in punctuation.patterns if a != self.attribute]
         due, masks = self.ranges.due_some(closed, patterns)
-        results = self._results(due, closed)
+        parts = self._rolled(due, closed) + close_aside(self.aside, closed, patterns)
         self.ranges.close_some(closed, masks)
-        return results
+        return self._finished(parts)
+
+    def _finished(self, parts: list[pa.Table]) -> pa.Table:
+        """Results from partial tables by window id; one alone has every window and group once."""
+        if not parts:
+            return self.nothing
+        names = self.keys.names
+        table = parts[0] if len(parts) == 1 else combine_partials(pa.concat_tables(parts), names, self.aggregates,
+                                                                  id_name=WINDOW_ID)
+        return finish_partials(table, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
 
     def _settle(self, closed: int) -> None:
         """Panes that end with a window below ``closed`` are complete; the last closing has settled those before."""
         assert isinstance(self.spec, SlidingWindow)
         self.ranges.settle(closed, max(self.ranges.closed, -LIMIT) + self.spec.range // self.spec.slide)
 
-    def _results(self, due: pa.Table, closed: int) -> pa.Table:
+    def _rolled(self, due: pa.Table, closed: int) -> list[pa.Table]:
+        """The windows below ``closed`` that are not closed yet, as one partial table by window id, if any."""
         if due.num_rows == 0:
-            return self.nothing
+            return []
         names = self.keys.names
         due_first = np.maximum(due.column(FIRST).to_numpy(), self.ranges.closed)
         due_end = due.column(END).to_numpy()
@@ -146,22 +171,20 @@ class WidKernel(WindowKernel):
             due, due_first, due_end = due.filter(pa.array(rest)), due_first[rest], due_end[rest]
         if due.num_rows:
             parts.append(explode(due, due_first, np.minimum(due_end, closed)))
-        table = parts[0]
-        if len(parts) > 1 or regular is None:
-            table = combine_partials(pa.concat_tables(parts), names, self.aggregates, id_name=WINDOW_ID)
-        return finish_partials(table, names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
+        if len(parts) == 1 and regular is not None:
+            return parts
+        return [combine_partials(pa.concat_tables(parts), names, self.aggregates, id_name=WINDOW_ID)]
 
-    def _stacked(self, due: pa.Table, closed: int) -> pa.Table:
-        """The windows below ``closed`` that are not closed yet, of all groups, from the two stacks."""
+    def _stacked(self, due: pa.Table, closed: int) -> list[pa.Table]:
+        """The same of all groups, from the two stacks."""
         assert self._stacks is not None
         assert isinstance(self.spec, SlidingWindow)
         if due.num_rows == 0 and self._stacks.empty:
-            return self.nothing
+            return []
         panes = due.column(END).to_numpy() - self.spec.ratio  # a range that was cut short began before: its end tells
         rows = due.drop_columns([FIRST]).set_column(0, PANE_ID, pa.array(panes))
         start = int(panes.min()) if self.ranges.closed == NO_BOUND else self.ranges.closed
-        table = self._stacks.windows(rows, start, closed)
-        return finish_partials(table, self.keys.names, self.aggregates, id_name=WINDOW_ID).cast(self.result_schema)
+        return [self._stacks.windows(rows, start, closed)]
 
     def _pane_ids(self, first: Ordinals, end: Ordinals) -> tuple[Ordinals, Mask] | None:
         """Ranges of sliding windows as panes, and which of them are: a late or group-wise cut makes others."""
@@ -185,12 +208,17 @@ class WidKernel(WindowKernel):
 
     def open_windows(self) -> list[int]:
         """The ids of windows that hold rows and are not closed."""
-        return [int(w) for w in ids_in_ranges(*self.ranges.ranges())]
+        return [int(w) for w in ids_in_ranges(*self._all_ranges())]
+
+    def _all_ranges(self) -> tuple[Ordinals, Ordinals]:
+        first, end = zip(self.ranges.ranges(), self.aside.ranges(), strict=True)
+        return np.concatenate(first), np.concatenate(end)
 
     def counters(self) -> dict[str, int]:
         """How much state there is: partials held, (window, group) pairs they stand for, bytes, open windows."""
-        table = self.ranges.compact()
-        first, end = self.ranges.ranges()
+        tables = [self.ranges.compact(), self.aside.compact()]
+        table = tables[0] if not tables[1].num_rows else pa.concat_tables(tables).unify_dictionaries()
+        first, end = self._all_ranges()
         codes = group_codes([table.column(n) for n in self.keys.names])[0] if self.keys.names else None
         open_windows, pairs = (int(disjoint_ranges(first, end, c)[1].sum()) for c in (None, codes))
         return {"rows": self.rows, "late": self.late_rows, "buffered": 0, "partials": table.num_rows,
@@ -199,13 +227,33 @@ class WidKernel(WindowKernel):
     # -- saving
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-        return {"closed": self.ranges.closed}, {"state": self.ranges.compact()}
+        return {"closed": self.ranges.closed}, {"state": self.ranges.compact(), "aside": self.aside.compact()}
 
     def _load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
-        self.ranges = RangeState(self.keys, self.aggregates)
-        self.ranges.closed = header["closed"]
         self._ahead = max(map(self._closed_below, self.bounds.ahead()), default=NO_BOUND)
-        self.ranges.add(tables["state"].cast(self.ranges.schema))
+        self.ranges, self.aside = (self._state(table, header["closed"]) for table in (tables["state"], tables["aside"]))
+
+    def _state(self, table: pa.Table, closed: int) -> RangeState:
+        state = RangeState(self.keys, self.aggregates)
+        state.closed = closed
+        state.add(table.cast(state.schema))
+        return state
+
+
+def close_aside(aside: RangeState, closed: int, patterns: Sequence[tuple[str, Pattern]] = ()) -> list[pa.Table]:
+    """What late rows add to the windows below ``closed``, by window id, of all groups or of some; it is forgotten."""
+    if not aside.runs:
+        aside.close(closed if not patterns else aside.closed)
+        return []
+    due, masks = aside.due_some(closed, patterns) if patterns else (aside.due(closed), [])
+    first, end = np.maximum(due.column(FIRST).to_numpy(), aside.closed), due.column(END).to_numpy()
+    parts = [explode(due.drop_columns([FIRST]), first, np.minimum(end, closed))] if due.num_rows else []
+    if patterns:
+        aside.close_some(closed, masks)
+    else:
+        aside.close(closed)
+    # several late rows may be in one window of one group
+    return [combine_partials(part, aside.key_names[1:], aside.aggregates, id_name=WINDOW_ID) for part in parts]
 
 
 def _rows(values: Ordinals) -> Rows:

@@ -8,10 +8,10 @@ can match.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
 
 Words = npt.NDArray[np.uint32]
@@ -22,7 +22,7 @@ FEW = 24
 """Up to so many partners are sorted by insertion."""
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _mixed(value):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Every bit of the input in the high bits of the output (Stafford's mix 13)."""
     x = np.uint64(value)
@@ -31,7 +31,7 @@ def _mixed(value):  # type: ignore[no-untyped-def]  # pragma: no cover
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _hashed(rows, i, first):  # type: ignore[no-untyped-def]  # pragma: no cover
     """A number for the key in the words from ``first`` on."""
     width = rows.shape[1] - first
@@ -44,19 +44,19 @@ def _hashed(rows, i, first):  # type: ignore[no-untyped-def]  # pragma: no cover
     return h
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _place(key, slot, mask):  # type: ignore[no-untyped-def]  # pragma: no cover
     return np.int64(_mixed(np.uint64(slot) * np.uint64(0x9E3779B97F4A7C15) ^ key) & np.uint64(mask))
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _time(rows, i, wide, base):  # type: ignore[no-untyped-def]  # pragma: no cover
     if wide:
         return np.int64(np.uint64(rows[i, 1]) | np.uint64(rows[i, 2]) << np.uint64(32))
     return base + np.int64(rows[i, 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def pack(integers: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_], bases: npt.NDArray[np.int64],
          bits: npt.NDArray[np.int64], packed: Words) -> bool:
     """Each row's integers, less their bases, side by side in as many bits as they have; whether all valid ones fit."""
@@ -88,7 +88,7 @@ def pack(integers: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_], bases: n
     return bool(over == 0)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _unpacked(packed, i, first, bits):  # type: ignore[no-untyped-def]  # pragma: no cover
     at, done, value = first, 0, np.uint64(0)
     while done < bits:
@@ -101,7 +101,7 @@ def _unpacked(packed, i, first, bits):  # type: ignore[no-untyped-def]  # pragma
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def unpack(packed: Words, first: int, bits: int, base: int) -> npt.NDArray[np.int64]:
     """One column of packed integers, which begins at a bit."""
     found = np.empty(len(packed), np.int64)
@@ -110,7 +110,7 @@ def unpack(packed: Words, first: int, bits: int, base: int) -> npt.NDArray[np.in
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def unpack_at(packed: Words, places: Ordinals, first: int, bits: int, base: int) -> npt.NDArray[np.int64]:
     """The same of the rows at some places."""
     found = np.empty(len(places), np.int64)
@@ -119,7 +119,7 @@ def unpack_at(packed: Words, places: Ordinals, first: int, bits: int, base: int)
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def write_times(rows: Words, first: int, times: Ordinals, wide: bool, base: int) -> None:
     """The times of rows from ``first`` on: in two words, or in one as the distance from a base."""
     for i in range(len(times)):
@@ -130,7 +130,7 @@ def write_times(rows: Words, first: int, times: Ordinals, wide: bool, base: int)
             rows[first + i, 1] = np.uint32(times[i] - base)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def read_times(rows: Words, count: int, wide: bool, base: int) -> Ordinals:
     """The times of the first rows."""
     found = np.empty(count, np.int64)
@@ -139,7 +139,7 @@ def read_times(rows: Words, count: int, wide: bool, base: int) -> Ordinals:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def read_times_at(rows: Words, places: Ordinals, wide: bool, base: int) -> Ordinals:
     """The times of the rows at some places."""
     found = np.empty(len(places), np.int64)
@@ -148,7 +148,7 @@ def read_times_at(rows: Words, places: Ordinals, wide: bool, base: int) -> Ordin
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def link(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, head: Heads) -> None:
     """Put rows ``first`` to ``end`` in front of their chains."""
     mask = len(head) - 1
@@ -159,7 +159,7 @@ def link(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, he
         head[at] = i
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def unlink(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, head: Heads) -> None:
     """Take the newest rows out of their chains again."""
     mask = len(head) - 1
@@ -168,14 +168,14 @@ def unlink(rows: Words, first: int, end: int, wide: bool, base: int, bits: int, 
         head[_place(_hashed(rows, i, key), _time(rows, i, wide, base) >> bits, mask)] = np.int32(rows[i, 0])
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _with_room(found):  # type: ignore[no-untyped-def]  # pragma: no cover
     more = np.empty(2 * len(found), np.int64)
     more[: len(found)] = found
     return more
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _by_age(found, begin, count):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Put the partners of a row in order: chains are from young to old, so this is mostly turning round."""
     left, right = begin, count - 1
@@ -198,7 +198,7 @@ def _by_age(found, begin, count):  # type: ignore[no-untyped-def]  # pragma: no 
             found[place] = moved
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def probe(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordinals, stored: Words, wide: bool,
           base: int, bits: int, head: Heads) -> tuple[Ordinals, Ordinals]:
     """All pairs (row, stored row) of equal key whose stored time is within the row's range; by row, then by age."""
@@ -239,7 +239,7 @@ def probe(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordi
     return rows[:count], found[:count]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _probe_near(keys, valid, lows, highs, stored, base, bits, head, width):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Both chains of a row as one, and a stored row written down whatever it is, counted only if it is a partner.
 
@@ -282,7 +282,7 @@ def _probe_near(keys, valid, lows, highs, stored, base, bits, head, width):  # t
     return rows[:count], found[:count]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def probe_near(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs: Ordinals, stored: Words,
                base: int, bits: int, head: Heads) -> tuple[Ordinals, Ordinals]:
     """The same where there is a key and times take one word: the usual case, and most of what a join does."""
@@ -294,7 +294,7 @@ def probe_near(keys: Words, valid: npt.NDArray[np.bool_], lows: Ordinals, highs:
     return pairs
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_below(rows: Words, count: int, wide: bool, base: int, bound: int) -> int:
     """How many of the first rows have a time below a bound."""
     below = 0

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, SchemaError
+from panewise.core.errors import CheckpointError
 from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
+from panewise.functions import truth
 from panewise.kernels.joins.columns import Mask
 from panewise.kernels.joins.index_numba import Words
 from panewise.kernels.joins.keys import Integers, JoinKeys
@@ -158,11 +159,7 @@ class OAJoin:
         pairs |= {name: self._stored(1 - side, name, stored) for name in residual.columns if name not in pairs}
         if not pairs:
             pairs = {"": pa.nulls(len(probing))}
-        answers = residual.evaluate(pa.table(pairs))
-        if not pa.types.is_boolean(answers.type):
-            raise SchemaError(f"{residual} is {answers.type}, and a condition must be true or false")
-        holds: Mask = answers.fill_null(False).to_numpy(zero_copy_only=False)
-        return holds
+        return truth(residual, pa.table(pairs))
 
     # -- results
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
 
 FEW = 16
@@ -15,7 +15,7 @@ FEW = 16
 UNSORTED, ASCENDING, SORTED, STRICT = 0, 1, 2, 3
 
 
-@numba.njit(cache=True)
+@compiled
 def order_of(first: Ordinals, age: npt.NDArray[np.int64]) -> int:
     """How far rows are in order: not at all, by ``first`` alone, those of one instant also by age, or each younger
     than the one before it."""
@@ -33,7 +33,7 @@ def order_of(first: Ordinals, age: npt.NDArray[np.int64]) -> int:
     return found
 
 
-@numba.njit(cache=True)
+@compiled
 def sort_ties(first: Ordinals, age: npt.NDArray[np.int64], order: Ordinals) -> None:
     """Put places of equal ``first`` in the order of their ages.
 
@@ -51,7 +51,7 @@ def sort_ties(first: Ordinals, age: npt.NDArray[np.int64], order: Ordinals) -> N
         start = end
 
 
-@numba.njit(cache=True)
+@compiled
 def _older(age: npt.NDArray[np.int64], one: int, other: int) -> bool:
     for part in range(age.shape[0]):
         if age[part, one] != age[part, other]:
@@ -59,7 +59,7 @@ def _older(age: npt.NDArray[np.int64], one: int, other: int) -> bool:
     return False
 
 
-@numba.njit(cache=True)
+@compiled
 def _sort(age: npt.NDArray[np.int64], order: Ordinals, spare: Ordinals, start: int, end: int) -> None:
     for low in range(start, end, FEW):
         for at in range(low + 1, min(low + FEW, end)):
@@ -88,7 +88,7 @@ def _sort(age: npt.NDArray[np.int64], order: Ordinals, spare: Ordinals, start: i
         width *= 2
 
 
-@numba.njit(cache=True)
+@compiled
 def sort_newest_first(arrivals: npt.NDArray[np.int64]) -> None:
     """Each column for itself: a few arrivals, in place, without sorting rows of millions."""
     for i in range(arrivals.shape[1]):

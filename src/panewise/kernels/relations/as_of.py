@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
+from panewise.functions import truth
 from panewise.kernels.relations.ages_numba import sort_newest_first
 from panewise.kernels.relations.delta import Delta, Lives, Uids
 from panewise.kernels.relations.key_codes import JoinKeys
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.pairing import Match, Side
-from panewise.kernels.relations.stateless import truth
 from panewise.progress.watermarks import NO_BOUND
 
 

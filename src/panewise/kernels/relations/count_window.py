@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
+from panewise.functions import truth
 from panewise.kernels.key_table import KeyTable
 from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
 from panewise.kernels.relations.live_codes import renumbered
 from panewise.kernels.relations.operator import RelationOperator, Saved
-from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Arena, Growing
 from panewise.kernels.relations.stores.linked import LinkedQueues
 from panewise.windows.base import WindowSpec

@@ -6,7 +6,7 @@ A group that lost its last row vanishes (Patroumpas and Sellis 4.2); what change
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from panewise.aggregates.order import Last
 from panewise.core.ordinals import Ordinals
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.scalar import Scalar
+from panewise.functions import evaluate
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.relations.cell_values import RunningStates
@@ -53,8 +54,6 @@ class GroupAggregate(RelationOperator):
     """
 
     def __init__(self, grouped: GroupedBy, uids: Uids, queue: ExpiryQueue | None, *, every: bool = False) -> None:
-        grouped = replace(grouped, aggregates=[replace(a, function=a.function.exactly(a.inputs))
-                                               for a in grouped.aggregates])
         self._grouped, self._uids, self._every = grouped, uids, every
         self._closing = Closing(grouped.closers if queue is None and not every else ())
         self._taken = list(dict.fromkeys(scalar for part in grouped.arguments for scalar in part))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from panewise.kernels.relations.join_numba import Ints, compiled
+from panewise.core.compiling import compiled
+from panewise.kernels.relations.join_numba import Ints
 
 
 @compiled

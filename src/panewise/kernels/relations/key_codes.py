@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.scalar import Scalar
+from panewise.functions import evaluate
 from panewise.kernels.key_table import KeyTable
 from panewise.kernels.relations.delta import gather
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
+from panewise.functions import truth
 from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Mask, integers
 from panewise.kernels.relations.join_numba import link, list_pairs
 from panewise.kernels.relations.key_codes import JoinKeys
-from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Arena, Growing
 from panewise.kernels.relations.stores.catalogues import ExpiryCatalogues, Vectors
 from panewise.progress.watermarks import NO_BOUND

@@ -5,12 +5,12 @@ Equal rows have equal numbers, so numbers that differ prove that rows do; number
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
 
 Hashes = npt.NDArray[np.uint64]
@@ -55,7 +55,7 @@ def _bits(column: pa.Array) -> Hashes | None:
     return bits if missing is None else np.where(missing, NULL, bits)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def disjoint(some: Hashes, others: Hashes) -> bool:
     """Whether no number is among both."""
     size = 16

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from panewise.core.columns import with_one_zero
 from panewise.core.errors import PlanError, SchemaError
-from panewise.core.scalar import Scalar, evaluate
-from panewise.kernels.relations.conditions import arrow_condition
-from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, Mask, ticks_of
+from panewise.core.scalar import Scalar
+from panewise.functions import check_condition, evaluate, truth, type_of
+from panewise.functions.types import united
+from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, ticks_of
 from panewise.kernels.relations.operator import RelationOperator
 
 
@@ -21,8 +22,7 @@ class FilterRows(RelationOperator):
 
     def __init__(self, schema: pa.Schema, predicate: Scalar) -> None:
         self.schema, self.predicate = schema, predicate
-        truth(predicate, schema.empty_table())  # what cannot be computed is refused here
-        self._condition = arrow_condition(predicate, schema)
+        check_condition(predicate, schema)  # what cannot be computed is refused here
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Null counts as false."""
@@ -33,8 +33,7 @@ class FilterRows(RelationOperator):
     def _passed(self, lives: Lives) -> Lives:
         if not len(lives):
             return lives
-        return lives.filter(truth(self.predicate, lives.table) if self._condition is None else
-                            _mask(self._condition(lives.table)))
+        return lives.filter(truth(self.predicate, lives.table))
 
 
 class ProjectRows(RelationOperator):
@@ -42,7 +41,7 @@ class ProjectRows(RelationOperator):
 
     def __init__(self, schema: pa.Schema, names: Sequence[str], scalars: Sequence[Scalar]) -> None:
         self.names, self.scalars = list(names), list(scalars)
-        self.schema = self._computed(schema.empty_table()).schema
+        self.schema = pa.schema([(name, type_of(scalar, schema)) for name, scalar in zip(names, scalars, strict=True)])
         picked = [name for scalar in scalars if (name := scalar.column_name) is not None]
         self._picked = picked if len(picked) == len(self.scalars) else None
         """Columns that are shown as they stand, where all are."""
@@ -104,7 +103,7 @@ class UnionRows(RelationOperator):
         names = schemas[0].names
         renamed = [RenameRows(schema, names).schema for schema in schemas]
         try:
-            self.schema = pa.unify_schemas(renamed, promote_options="permissive")
+            self.schema = united(renamed)
         except pa.ArrowException as error:
             raise SchemaError(f"the inputs of a UNION differ in their types: {error}") from error
         self._strict: list[bool] | None = None
@@ -132,18 +131,3 @@ class UnionRows(RelationOperator):
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)
         return named if named.schema.equals(self.schema) else named.cast(self.schema)
-
-
-def truth(predicate: Scalar | None, table: pa.Table) -> Mask:
-    """Where the predicate is true, not null; no predicate always is."""
-    if predicate is None:
-        return np.ones(table.num_rows, np.bool_)
-    answers = predicate.evaluate(table)
-    if not pa.types.is_boolean(answers.type):
-        raise SchemaError(f"{predicate} is {answers.type}, and a condition must be true or false")
-    return _mask(answers)
-
-
-def _mask(answers: pa.Array) -> Mask:
-    keep: Mask = answers.fill_null(False).to_numpy(zero_copy_only=False)
-    return keep

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals, to_ordinals
 from panewise.core.scalar import Scalar
+from panewise.functions import truth
 from panewise.kernels.relations.delta import FOREVER, NO_ENDS, Delta, Ends, Lives, Uids, integers, ticks_of
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.refresh import RefreshClock
-from panewise.kernels.relations.stateless import truth
 from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.waiting import Waiting
 from panewise.windows.base import WindowSpec

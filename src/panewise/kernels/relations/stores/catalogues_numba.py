@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from panewise.core.compiling import compiled
 
 Ints = npt.NDArray[np.int64]
 NO_ROW = 0
 """Numbers of rows begin with 1; a place of the table without a row has this one."""
 SPREAD = 0x9E3779B97F4A7C15 - (1 << 64)
 
-compiled = numba.njit(cache=True, nogil=True)
 
 
 @compiled

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.compiling import compiled
+
 Ints = npt.NDArray[np.int64]
 
-compiled = numba.njit(cache=True, nogil=True)
 
 
 @compiled

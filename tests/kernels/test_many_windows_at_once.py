@@ -1,0 +1,46 @@
+"""One push that opens very many windows: time grows with their number, not with its square."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import panewise as pw
+
+SUM = "SELECT sum(v) [RANGE 20, SLIDE 10, WA ts] AS n FROM s"
+
+
+@pytest.mark.parametrize("windows", [1_000_000])
+def test_a_million_windows_open_in_one_push(windows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array is appended to once per window: that copies all windows before it."""
+    appended = 0
+    plain = np.append
+
+    def counted(*arguments: object) -> object:
+        nonlocal appended
+        appended += 1
+        return plain(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(np, "append", counted)
+    query = pw.open_query(SUM, s="ts bigint, v bigint", strategy="panes")
+    query.push("s", pa.table({"ts": np.arange(windows, dtype=np.int64) * 10, "v": np.ones(windows, np.int64)}))
+    found = query.finish()
+    assert found.num_rows == windows + 1
+    assert found.column("n").to_pylist()[:3] == [1, 2, 2]
+    assert pa.compute.sum(found.column("n")).as_py() == 2 * windows
+    assert appended < 1_000
+
+
+def test_states_that_move_into_panes_keep_their_windows() -> None:
+    """The first rows are counted per window; when many have come, their states become panes."""
+    rng = np.random.default_rng(7)
+    times, values = rng.permutation(20_000) * 3, rng.integers(-9, 9, 20_000)
+    answers = []
+    for strategy in ("panes", "buffering"):
+        query = pw.open_query("SELECT k, sum(v) [RANGE 20, SLIDE 10, WA ts] AS n FROM s GROUP BY k",
+                              s="ts bigint, k bigint, v bigint", strategy=strategy)
+        for part in (slice(0, 500), slice(500, 20_000)):
+            query.push("s", pa.table({"ts": times[part], "k": times[part] % 5, "v": values[part]}))
+        answers.append(sorted((r["k"], r["window"]["start"], r["n"]) for r in query.finish().to_pylist()))
+    assert answers[0] == answers[1]
