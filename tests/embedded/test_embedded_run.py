@@ -14,8 +14,8 @@ from embedded.disordered import PLAN, Item, cut, disordered
 from embedded.plans import aggregate, bag, call, source
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded import WindowQuery, run_embedded
-from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.plan.nodes import Union
+from panewise.storage import DirectoryChunks
 from panewise.windows.sliding import SlidingWindow
 
 
@@ -31,15 +31,20 @@ def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
 
 
 def newest(directory: Path) -> bytes:
-    states = sorted(directory.glob("state-*.arrow"))
-    return states[-1].read_bytes() if states else b""
+    """What changes with every checkpoint."""
+    return b"".join(path.read_bytes() for path in sorted(directory.glob("manifest-?")))
+
+
+def new_checkpoint(directory: Path) -> bytes:
+    DirectoryChunks(directory).close()
+    return newest(directory)
 
 
 def run_until_killed(directory: Path, items: Iterator[Item], every: int) -> list[dict[str, Any]]:
     """The rows that were out when the last checkpoint was written: a sink would have kept exactly these."""
     out: list[dict[str, Any]] = []
     kept = 0
-    before = newest(directory)
+    before = newest(directory) or new_checkpoint(directory)
     try:
         for table in run_embedded(PLAN, {"s": items}, checkpoint=directory, checkpoint_rows=every):
             now = newest(directory)
@@ -107,36 +112,27 @@ def test_an_input_shorter_than_the_checkpoint_is_refused(tmp_path: Path) -> None
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_named(tmp_path: Path, damage: Any) -> None:
     table = disordered(40)
     list(run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path, checkpoint_rows=20))
-    older, state = sorted(tmp_path.glob("state-*.arrow"))
-    state.write_bytes(damage(state.read_bytes()))
-    with pytest.raises(CheckpointError, match=f"{state.name} is damaged.*{older.name}, is complete: delete"):
+    states = sorted((tmp_path / "chunks").iterdir())
+    states[-1].write_bytes(damage(states[-1].read_bytes()))
+    message = rf"{states[-1].name}.* is damaged.*copy manifest-\d over manifest-\d"
+    with pytest.raises(CheckpointError, match=message) as got:
         list(run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path))
-    state.unlink()
+    good, bad = (word for word in str(got.value).split() if word.startswith("manifest-"))
+    (tmp_path / bad).write_bytes((tmp_path / good).read_bytes())
     again = [r for t in run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path) for r in t.to_pylist()]
     whole = [r for t in run_embedded(PLAN, {"s": cut(table, [10])}) for r in t.to_pylist()]
     assert again
     assert not bag(again) - bag(whole)
-    for file in tmp_path.glob("state-*.arrow"):
+    for file in (tmp_path / "chunks").iterdir():
         file.write_bytes(b"")
-    with pytest.raises(CheckpointError, match="no older one"):
+    with pytest.raises(CheckpointError, match=r"No other state .* is complete"):
         list(run_embedded(PLAN, {"s": cut(table, [10])}, checkpoint=tmp_path))
-
-
-def test_a_write_that_was_cut_short_leaves_the_older_checkpoint(tmp_path: Path) -> None:
-    directory = CheckpointDirectory(tmp_path)
-    assert directory.load() is None
-    directory.save(b"old")
-    (tmp_path / "state.tmp").write_bytes(b"half of the ne")
-    assert CheckpointDirectory(tmp_path).load() == b"old"
-    assert [directory.save(data) for data in (b"new", b"newest")] == [2, 3]
-    assert CheckpointDirectory(tmp_path).load() == b"newest"
-    assert [int(p.stem[-1]) for p in sorted(tmp_path.iterdir())] == [2, 3], "two are kept"
 
 
 def test_a_checkpoint_directory_that_cannot_be_made_is_an_error_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match="cannot be a checkpoint directory"):
-        CheckpointDirectory(tmp_path / "file" / "sub")
+        list(run_embedded(PLAN, {"s": []}, checkpoint=tmp_path / "file" / "sub"))
 
 
 def test_a_missing_input_is_refused_before_anything_runs() -> None:

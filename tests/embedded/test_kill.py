@@ -15,10 +15,10 @@ import pytest
 from embedded.disordered import PLAN, cut, disordered
 from embedded.killed_child import ROWS
 from embedded.plans import bag
-from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.engines.oracle import Oracle
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival
+from panewise.storage import DirectoryChunks
 
 TESTS = Path(__file__).parents[1]
 
@@ -57,7 +57,8 @@ def test_a_killed_process_loses_nothing_and_repeats_nothing(tmp_path: Path, seed
         assert now[: len(before)] == before, "what could be seen stays as it was"
         before = now
     assert kills == 3
-    assert CheckpointDirectory(tmp_path / "state").numbers()[-1] >= 10
+    with DirectoryChunks(tmp_path / "state") as store:
+        assert store.number >= 10
     arrivals = [Arrival("s", one) for item in cut(disordered(ROWS), [20])
                 for one in ([item] if isinstance(item, Punctuation) else item.to_pylist())]
     assert bag(before) == bag(Oracle(PLAN, arrivals).results())

@@ -23,6 +23,7 @@ from panewise.engines.embedded.sinks import CallbackSink, FileSink, PartsSink
 from panewise.engines.embedded.sources import AsyncSource, PositionSource, StreamSource, as_source
 from panewise.plan.nodes import Union
 from panewise.progress.punctuation import Punctuation
+from panewise.storage import ChunkStore
 from panewise.windows.sliding import SlidingWindow
 
 TWO = aggregate(Union((source("s"), source("t"))), SlidingWindow(20, 7), calls=(call("n", "count"),))
@@ -236,8 +237,8 @@ def test_a_run_that_dies_within_a_checkpoint_loses_and_repeats_nothing(tmp_path:
     class Dying(PartsSink):
         """The process ends in the middle of the third checkpoint."""
 
-        def prepare(self, number: int) -> None:
-            super().prepare(number)
+        def prepare(self, number: int, chunks: ChunkStore) -> None:
+            super().prepare(number, chunks)
             if number == 3 and until == "prepare":
                 raise KeyboardInterrupt
 

@@ -18,7 +18,7 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.engines.embedded import WindowEvent, WindowQuery
 from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import Union
-from panewise.progress.punctuation import Punctuation
+from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival
 from panewise.windows.sliding import SlidingWindow
 
@@ -116,17 +116,19 @@ def test_a_result_column_named_change_and_a_checkpoint_of_another_policy_are_ref
 
 @pytest.mark.parametrize("policy", ["drop", "side"])
 def test_late_rows_come_with_the_bound_they_missed(policy: str) -> None:
-    query = WindowQuery(aggregate(source()), late=policy)
+    query, keeping = (WindowQuery(aggregate(source()), late=policy) for _ in range(2))
     heard: list[pa.Table] = []
     query.on_late(heard.append)
-    query.push("s", [ROW, ROW | {"ts": 20}])
-    query.push("s", Punctuation.below("ts", 12))
-    query.push("s", Punctuation.below("ts", 30, k="b"))
-    query.push("s", [ROW | {"ts": 15}, ROW | {"ts": 9}, ROW | {"ts": 25, "k": "b"}])
+    for one in (query, keeping):
+        one.push("s", [ROW, ROW | {"ts": 20}])
+        one.push("s", Punctuation.below("ts", 12))
+        one.push("s", Punctuation.below("ts", 30, k="b"))
+        one.push("s", [ROW | {"ts": 15}, ROW | {"ts": 9}, ROW | {"ts": 25, "k": "b"}])
     expected = [ROW | {"ts": 9, "late": {"stream": "s", "row": 4, "bound": 12, "by": 3}},
                 ROW | {"ts": 25, "k": "b", "late": {"stream": "s", "row": 5, "bound": 30, "by": 5}}]
     assert [row for table in heard for row in table.to_pylist()] == expected
-    assert query.late_report.to_pylist() == (expected if policy == "side" else [])
+    assert query.late_report.num_rows == 0, "somebody listens: all have left"
+    assert keeping.late_report.to_pylist() == (expected if policy == "side" else [])
     assert query.late_count == 2
 
 
@@ -136,7 +138,7 @@ def test_times_of_late_rows_are_times_and_the_end_of_a_group_is_no_time() -> Non
     query = WindowQuery(plan, late="side", progress="late:10s")
     for second in (30, 50, 35):
         query.push("s", [ROW | {"ts": datetime(2026, 1, 1, 0, 0, second), "late": 1}])
-    query.finish()
+    query.push("s", END)
     query.push("s", [ROW | {"ts": datetime(2026, 1, 1, 0, 0, 59), "late": 1}])
     why = [row["_late"] for row in query.late_report.to_pylist()]
     assert why == [
@@ -173,7 +175,7 @@ STAMPED = COLUMNS | {"ts": pa.timestamp("us", tz="UTC")}
 def ticking(progress: Any) -> WindowQuery:
     union = Union((source("s", STAMPED), source("t", STAMPED)))
     return WindowQuery(aggregate(union, SlidingWindow(10_000_000, 10_000_000), calls=COUNT,
-                                   ordinal=OrdinalKind.TIMESTAMP), progress=progress)
+                                   ordinal=OrdinalKind.TIMESTAMP), progress=progress, late="drop")
 
 
 def at(second: int) -> dict[str, Any]:

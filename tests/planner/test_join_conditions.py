@@ -39,7 +39,7 @@ def named(*streams: Rows) -> dict[str, Rows]:
     ("S1.x = S2.x AND S1.x = S3.x AND S2.x = S3.x AND S1.x * S3.x <> 4", named(*[row(x=2)] * 3), 0),
     # equal columns of one type are a class, and a pair of two types is in none
     ("S1.x = S2.v AND S1.x = S3.x AND S2.v = S3.v", named(row(x=1), row(v=2.0), row(x=1, v=2.0)), 0),
-    ("S1.x = S2.x AND S2.x = S3.x", named(row(x="1"), row(x=1), row(x="1.0")), 1),
+    ("S1.x = S2.x AND S2.x = S3.x", named(row(x="1"), row(x=1), row(x="01")), 1),
 ], ids=["a sum", "a sum that is enough", "a product", "a pair of two types", "texts equal to a number"])
 def test_no_condition_is_lost_and_none_is_added(condition: str, streams: dict[str, Rows], results: int) -> None:
     text = f"SELECT S1.x {FROM} {condition}"
@@ -51,7 +51,9 @@ def test_no_condition_is_lost_and_none_is_added(condition: str, streams: dict[st
     assert len(found.candidates) > 1
     for candidate in found.candidates:
         assert Oracle(candidate.plan, items).results() == expected, candidate.formula
-    assert [dict(result) for result in pw.sql(text, stats=STATS, **streams)] == expected
+    known = {f"{stream}.{item}" for stream, rows in streams.items() for item in ("rows_per_second", *rows[0])}
+    stats = {name: value for name, value in STATS.items() if name in known}
+    assert [dict(result) for result in pw.sql(text, stats=stats, **streams)] == expected
 
 
 def test_a_further_pair_of_two_types_is_not_joined_at_once() -> None:

@@ -52,7 +52,7 @@ def test_disorder_is_a_duration_and_groups_have_a_default() -> None:
     ({"groups": 5}, TIME, "need one rate, such as rows_per_second=5000; given: none"),
     ({"rows_per_second": 5, "rows_per_unit": 5}, TIME, "given: rows_per_second, rows_per_unit"),
     ({"rows_per_second": 5}, INTEGER, "counts integer: use rows_per_unit"),
-    ({"row_per_second": 5}, TIME, "no statistic 'row_per_second': there are rows_per_second"),
+    ({"row_per_second": 5}, TIME, "no statistic 'row_per_second'; there are rows_per_second"),
     ({"rows_per_second": "many"}, TIME, "rows_per_second is 'many': expected a number above zero"),
     ({"rows_per_second": 5, "groups": 0}, TIME, "groups is 0: expected a number above zero"),
     ({"rows_per_second": 5, "disorder": "3 rows"}, TIME, "disorder is '3 rows'"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from panewise.core.errors import LateRowError, ProgressError
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.progress import FINISHED, NO_BOUND, Decision, LatePolicy, TimeLate, decide, slack
+from panewise.progress.late import DEFAULT_LATE
 from panewise.windows.sliding import SlidingWindow
 
 SPECS = st.builds(SlidingWindow, st.integers(1, 30), st.integers(1, 15), st.integers(-9, 9), st.integers(0, 5))
@@ -139,3 +140,26 @@ class TestSlack:
         assert slack("5 rows", "consistent", OrdinalKind.TIMESTAMP)[0].describe() == "at most 5 rows late"
         with pytest.raises(ProgressError, match="slack is consistent or generous, not 'drop'"):
             slack("10 s", "drop", OrdinalKind.TIMESTAMP)
+
+
+def test_every_entry_point_has_the_same_default():
+    import inspect
+
+    import panewise as pw
+    from panewise.api.local import run_local
+    from panewise.api.query import run_plan
+    from panewise.api.spark_files import run_files
+    from panewise.engines.embedded.run import run_embedded
+    from panewise.engines.oracle import Oracle
+    from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
+    from panewise.queries.joined.query import JoinedQuery
+    from panewise.queries.opening import open_plan
+    from panewise.queries.query import WindowQuery
+    from panewise.queries.relations.query import RelationQuery
+
+    entries = (pw.sql, pw.open_query, pw.run, pw.stream, pw.explain, run_local, run_plan, run_files, run_embedded,
+               open_plan, Oracle, WindowQuery, RelationQuery, JoinedQuery, run, run_batch, run_streaming,
+               explain_strategy)
+    for entry in entries:
+        assert LatePolicy.parse(inspect.signature(entry).parameters["late"].default) is DEFAULT_LATE, entry
+    assert DEFAULT_LATE is LatePolicy.GENEROUS

@@ -6,14 +6,17 @@ Every operator puts out the columns k (text) and v (number), so that any of them
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 from hypothesis import strategies as st
 
+from panewise.core.generators import Generator
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
     Distinct,
+    Explode,
     Filter,
     GroupAggregate,
     Join,
@@ -45,6 +48,9 @@ ITEMS = st.sampled_from([
     (K, NamedScalar("v", Scalar.parse("CASE WHEN v <> 1 THEN v END"))),  # some values are lost
 ])
 FEW = Scalar.parse("v = 1")
+COLLECTIONS = conditions("array(v, v + 1)", "array(v)", "CASE WHEN v <> 1 THEN array(v, 2, v) END")
+NUMBERS = count(1)
+"""Every generator of a plan has a number of its own, as those of a query text do."""
 PAIRS = conditions("`l.k` = `r.k`", "`l.v` = `r.v`", "`l.k` = `r.k` AND `l.v` <> `r.v`",
                    "`l.k` = `r.k` AND (`l.v` > 1 OR `r.v` < 2)", "`l.k` = `r.k` OR `l.v` = `r.v`", "`l.v` < `r.v`",
                    "`l.k` = `r.k` AND `l.v` + 1 = `r.v`", "`l.v` <= `r.v` AND `l.k` <> `r.k`")
@@ -92,6 +98,13 @@ def several(draw: st.DrawFn, below: Node, *, ordered: bool, shown: bool) -> Node
     return Project(made, (K, NamedScalar("v", Scalar.parse(value))))
 
 
+def _exploded(below: Node, collection: Scalar, *, outer: bool, shown: bool) -> Node:
+    """Elements in the place of values; some are added to their places."""
+    names = ("place", "element") if shown else ("element",)
+    made = Explode(below, Generator.POSEXPLODE if shown else Generator.EXPLODE, collection, names, outer, next(NUMBERS))
+    return Project(made, (K, NamedScalar("v", Scalar.parse("element + place" if shown else "element"))))
+
+
 @st.composite
 def unary(draw: st.DrawFn, kind: str, below: Node, *, ordered: bool = False, shown: bool = False) -> Node:
     """An operator over one relation."""
@@ -102,6 +115,8 @@ def unary(draw: st.DrawFn, kind: str, below: Node, *, ordered: bool = False, sho
             return Project(below, draw(ITEMS))
         case "distinct":
             return Distinct(below, draw(st.sampled_from(["keep", "recent"])))
+        case "explode":
+            return _exploded(below, draw(COLLECTIONS), outer=draw(st.booleans()), shown=draw(st.booleans()))
         case "groups":
             return draw(several(below, ordered=ordered, shown=shown))
         case _ if draw(st.booleans()):

@@ -29,8 +29,8 @@ def plan() -> Node:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(["ordered", "late:2", "rows:1", "source"]), st.sampled_from(["drop", "side", "consistent"]),
-       timelines(("s", "t"), rows=18), PLACES, PLACES)
+@given(st.sampled_from(["ordered", "late:2", "rows:1", "source"]),
+       st.sampled_from(["generous", "drop", "side", "consistent"]), timelines(("s", "t"), rows=18), PLACES, PLACES)
 def test_progress_policies_and_late_policies(progress: str, late: str, items: Timeline, cuts: frozenset[int],
                                              saves: frozenset[int]) -> None:
     assert_like_the_oracle(plan(), items, cuts, saves, progress=progress, late=late)

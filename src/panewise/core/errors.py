@@ -5,9 +5,33 @@ A message says what was given, what was expected and what to do about it.
 
 from __future__ import annotations
 
+LONGEST = 1_000
+"""How long a message may be; of a longer one the beginning and the end are shown."""
+SHOWN_OF_A_LINE = 120
+"""How much of a line of a query an error shows."""
+
+
+def abridged(text: str, longest: int = LONGEST) -> str:
+    """Text that may hold rows or a query of any length, short enough to read: beginning, what is left out, end.
+
+    >>> abridged("SELECT " + "x" * 5_000 + " FROM s", 40)
+    'SELECT xxxxxxxxxxxxxxxxxxx … 4,978 characters … xxx FROM s'
+    """
+    if len(text) <= longest:
+        return text
+    end = longest // 4
+    left_out = len(text) - longest + 4
+    return f"{text[:longest - end - 4]} … {left_out:,} characters … {text[-end:]}"
+
 
 class PanewiseError(Exception):
-    """Base of everything panewise raises on purpose; the command line prints it without a traceback."""
+    """Base of everything panewise raises on purpose; the command line prints it without a traceback.
+
+    A message quotes rows, values and texts of users, which may be of any length: it is shortened here, once for all.
+    """
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(abridged(str(message)), *more)
 
 
 class PanewiseWarning(UserWarning):
@@ -46,6 +70,10 @@ class SourceError(PanewiseError, OSError):
     """An input or output that cannot be read or written."""
 
 
+class BadRowError(SourceError, SchemaError):
+    """A row that cannot be read, or has a value that no column or window can take (bad-row policy ``stop``)."""
+
+
 class CheckpointError(PanewiseError, RuntimeError):
     """A checkpoint that cannot be used with this query or this version."""
 
@@ -66,7 +94,7 @@ class SqlError(PanewiseError, ValueError):
     """
 
     def __init__(self, problem: str, *, text: str, start: int, end: int | None = None, hint: str = "") -> None:
-        self.problem, self.text, self.hint = problem, text, hint
+        self.problem, self.text, self.hint = abridged(problem, 400), text, abridged(hint, 400)
         self.start = min(max(start, 0), len(text))
         self.end = max(end if end is not None else start + 1, self.start + 1)
         before = text[: self.start]
@@ -75,8 +103,51 @@ class SqlError(PanewiseError, ValueError):
         super().__init__(self._render())
 
     def _render(self) -> str:
-        line_text = self.text.split("\n")[self.line - 1]
-        width = max(1, min(self.end - self.start, len(line_text) - self.column + 1))
-        caret = " " * (self.column - 1) + "^" * width
+        whole = self.text.split("\n")[self.line - 1]
+        first = 0 if len(whole) <= SHOWN_OF_A_LINE else \
+            min(max(0, self.column - 1 - SHOWN_OF_A_LINE // 2), len(whole) - SHOWN_OF_A_LINE)
+        line_text = whole[first:first + SHOWN_OF_A_LINE]
+        before, after = "… " if first else "", " …" if first + SHOWN_OF_A_LINE < len(whole) else ""
+        at = self.column - 1 - first
+        width = max(1, min(self.end - self.start, len(line_text) - at))
+        caret = " " * (len(before) + at) + "^" * width
+        line_text = before + line_text + after
         message = f"line {self.line}, column {self.column}: {self.problem}\n  {line_text}\n  {caret}"
         return f"{message}\n{self.hint}" if self.hint else message
+
+
+class EvaluationError(PanewiseError, ValueError):
+    """A row on which an expression has no value: a division by zero, text that is no number, an index beyond an array.
+
+    ``condition`` is Spark's name for it, such as ``DIVIDE_BY_ZERO``; ``row`` the number of the row in the batch it was
+    computed in, 1-based, until ``at`` says where it stands in its stream.
+
+    >>> print(EvaluationError("division by zero, in a / b", condition="DIVIDE_BY_ZERO", row=2).at("bids", 102))
+    [DIVIDE_BY_ZERO] division by zero, in a / b (stream 'bids', row 102)
+    """
+
+    def __init__(self, message: str, *, condition: str, row: int | None = None, place: str = "") -> None:
+        where = place or ("" if row is None else f"row {row} of its batch")
+        super().__init__(f"[{condition}] {message}{f' ({where})' if where else ''}")
+        self.message, self.condition, self.row, self.place = message, condition, row, place
+
+    def at(self, stream: str, row: int) -> EvaluationError:
+        """The same error, of a row of a stream."""
+        return EvaluationError(self.message, condition=self.condition, place=f"stream {stream!r}, row {row}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _evaluation_error, (self.message, self.condition, self.row, self.place)
+
+
+def _evaluation_error(message: str, condition: str, row: int | None, place: str) -> EvaluationError:
+    """The error again in another process: Spark's workers send errors to the driver."""
+    return EvaluationError(message, condition=condition, row=row, place=place)
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """Text of a user in a message, cut where it is long.
+
+    >>> shortened("x" * 100, 10)
+    'xxxxxxxxxx… (100 characters)'
+    """
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"

@@ -1,25 +1,20 @@
-"""Scalar expressions: Spark SQL text with the columns it reads, and a way to compute it without Spark.
+"""Scalar expressions as syntax: Spark SQL text, its tree and the columns it reads.
 
-On Spark the text goes to ``functions.expr`` unchanged. In process it is translated once to DuckDB's dialect and
-evaluated on Arrow data, so every engine understands the same expressions.
+What an expression means is said elsewhere: on Spark the JVM computes the text unchanged, in process
+``panewise.functions`` does, and the oracle has an evaluator of its own.
 
-Parser and DuckDB are imported by the first expression that needs them: Spark's workers import this module and need
-neither.
+The parser is imported by the first expression that needs it: Spark's workers import this module and do not.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from panewise.core.errors import SchemaError
+from panewise.core.user_functions import UserFunction, called_in, plain_names, remember
 
 if TYPE_CHECKING:
-    import duckdb
     from sqlglot import exp
 
 
@@ -41,12 +36,15 @@ class Scalar:
     @classmethod
     def parse(cls, text: str) -> Scalar:
         """Canonicalise Spark SQL text."""
-        return cls(_tree(text).sql(dialect="spark"))
+        return cls.of(_tree(text))
 
     @classmethod
     def of(cls, tree: exp.Expr) -> Scalar:
-        """Wrap a parsed expression."""
-        return cls(tree.sql(dialect="spark"))
+        """Wrap a parsed expression; comments are no part of it."""
+        from panewise.core.trees import deep_stack
+
+        with deep_stack():
+            return cls(tree.sql(dialect="spark", comments=False))
 
     @classmethod
     def column(cls, name: str) -> Scalar:
@@ -86,29 +84,44 @@ class Scalar:
         value = tree.to_py()
         return value if isinstance(value, str | int | bool) else float(value)
 
-    def evaluate(self, table: pa.Table) -> pa.Array:
-        """Compute the expression on every row."""
-        return evaluate([self], table)[0]
+    @property
+    def shared_tree(self) -> exp.Expr:
+        """The syntax tree that all equal expressions share; it must not be changed."""
+        return _tree(self.sql)
 
     def __str__(self) -> str:
-        return self.sql
+        return plain_names(self.sql)
+
+    def __repr__(self) -> str:
+        """By the plain names of a user's functions: checkpoints know plans by it, in any process."""
+        return f"Scalar(sql={plain_names(self.sql)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """With the functions of the user that it calls, which another process does not know."""
+        return _received, (self.sql, called_in(self.sql))
 
 
-@lru_cache(maxsize=1024)
+def _received(sql: str, functions: tuple[UserFunction, ...]) -> Scalar:
+    """An expression that came from another process."""
+    remember(functions)
+    return Scalar(sql)
+
+
+@lru_cache(maxsize=2048)
 def _tree(sql: str) -> exp.Expr:
-    import sqlglot
+    from panewise.core.trees import parse_expression
 
-    return sqlglot.parse_one(sql, read="spark")
+    return parse_expression(sql)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def _columns(sql: str) -> frozenset[str]:
     from sqlglot import exp
 
     return frozenset(column.name for column in _tree(sql).find_all(exp.Column))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def _column_name(sql: str) -> str | None:
     from sqlglot import exp
 
@@ -116,7 +129,7 @@ def _column_name(sql: str) -> str | None:
     return tree.name if isinstance(tree, exp.Column) else None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def _column_sql(name: str) -> str:
     """A column as text that reads as that column again: a name that is also a keyword needs quotes."""
     import sqlglot
@@ -130,60 +143,3 @@ def _column_sql(name: str) -> str:
     except sqlglot.ParseError:
         pass
     return exp.column(exp.to_identifier(name, quoted=True)).sql(dialect="spark")
-
-
-@lru_cache(maxsize=1024)
-def _duckdb(sql: str) -> str:
-    return _tree(sql).sql(dialect="duckdb")
-
-
-def evaluate(scalars: list[Scalar], table: pa.Table) -> list[pa.Array]:
-    """Compute several expressions on every row of one table, in one pass; row order is kept.
-
-    >>> table = pa.table({"a": [1, 2, None], "b": ["x", "y", "z"]})
-    >>> [c.to_pylist() for c in evaluate([Scalar.parse("a + 1"), Scalar.parse("upper(b)")], table)]
-    [[2, 3, None], ['X', 'Y', 'Z']]
-    """
-    missing = sorted({c for scalar in scalars for c in scalar.columns} - set(table.column_names))
-    if missing:
-        raise SchemaError(f"no column {missing[0]!r}; there are {', '.join(table.column_names)}")
-    computed = list(dict.fromkeys(scalar for scalar in scalars if scalar.column_name is None))
-    found = dict(zip(computed, _compute(computed, table), strict=True)) if computed else {}
-    return [_flat(table.column(name)) if (name := scalar.column_name) is not None else found[scalar]
-            for scalar in scalars]
-
-
-def _compute(scalars: list[Scalar], table: pa.Table) -> list[pa.Array]:
-    """Everything that is more than a column goes to DuckDB, with only the columns it reads."""
-    import duckdb
-
-    needed = sorted({c for scalar in scalars for c in scalar.columns})
-    table = table.select(needed) if needed else pa.table({"": pa.nulls(table.num_rows)})
-    items = ", ".join(f"{_duckdb(scalar.sql)} AS c{i}" for i, scalar in enumerate(scalars))
-    connection = _connection()
-    connection.register("input", table)
-    try:
-        result: pa.Table = connection.sql(f"SELECT {items} FROM input").to_arrow_table()
-    except duckdb.Error as error:
-        raise SchemaError(f"cannot compute {', '.join(s.sql for s in scalars)}: {error}") from error
-    finally:
-        connection.unregister("input")
-    return [_flat(result.column(i)) for i in range(len(scalars))]
-
-
-_local = threading.local()
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    """One connection per thread: opening one costs more than computing most expressions."""
-    import duckdb
-
-    connection: duckdb.DuckDBPyConnection | None = getattr(_local, "connection", None)
-    if connection is None:
-        connection = _local.connection = duckdb.connect()
-        connection.execute("SET TimeZone = 'UTC'; SET threads = 1; SET preserve_insertion_order = true")
-    return connection
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -9,7 +9,9 @@ from enum import Enum
 import pyarrow as pa
 
 from panewise.core.errors import SchemaError
+from panewise.core.names import unknown_name
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
 
 ROW_NUM = "row-num"  # the implicit arrival position, 1-based; also written row_num, seq-num
 ROW_NUM_NAMES = frozenset({"row-num", "row_num", "seq-num", "seq_num"})
@@ -35,6 +37,10 @@ class SourceSchema:
     time: str | None = None
     kind: SourceKind = SourceKind.STREAM
     open: bool = False
+    zone: str = "UTC"
+    """The time zone of the run, in which expressions and brackets read clocks; one for all inputs of a query."""
+    computed: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
+    """Columns that the engine adds before rows come here, each with what it is of the others."""
 
     @classmethod
     def of(cls, schema: pa.Schema, *, time: str | None = None, kind: SourceKind = SourceKind.STREAM) -> SourceSchema:
@@ -49,7 +55,7 @@ class SourceSchema:
             stamped = [n for n, t in columns.items() if pa.types.is_timestamp(t)]
             time = named[0] if named else (stamped[0] if len(stamped) == 1 else None)
         elif time not in columns:
-            raise SchemaError(f"no time column {time!r}; there are {', '.join(columns)}")
+            raise SchemaError(unknown_name("time column", time, columns))
         return cls(columns, time, kind)
 
     def has(self, name: str) -> bool:
@@ -77,6 +83,8 @@ class Catalog:
 
     sources: Mapping[str, SourceSchema] = field(default_factory=dict, hash=False)
     open: bool = False
+    declared_zone: str = "UTC"
+    """The time zone where there are no sources to say it."""
 
     @classmethod
     def of(cls, **schemas: pa.Schema | SourceSchema) -> Catalog:
@@ -84,15 +92,20 @@ class Catalog:
         return cls({n: s if isinstance(s, SourceSchema) else SourceSchema.of(s) for n, s in schemas.items()})
 
     @classmethod
-    def anything(cls) -> Catalog:
+    def anything(cls, zone: str = "UTC") -> Catalog:
         """A catalog that knows no schema and accepts every name."""
-        return cls(open=True)
+        return cls(open=True, declared_zone=zone)
+
+    @property
+    def zone(self) -> str:
+        """The time zone of the run."""
+        return next((schema.zone for schema in self.sources.values()), self.declared_zone)
 
     def get(self, name: str) -> SourceSchema:
         """The schema of one input."""
         if name in self.sources:
             return self.sources[name]
         if self.open:
-            return SourceSchema(time="ts", open=True)
+            return SourceSchema(time="ts", open=True, zone=self.zone)
         known = ", ".join(sorted(self.sources)) or "none"
         raise SchemaError(f"no stream named {name!r}; the streams given are: {known}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Self
 
+from panewise.core.generators import Generator
 from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
@@ -133,6 +134,11 @@ class Named(Node):
         return tuple(self.schema.columns)
 
 
+def zone_of(plan: Node) -> str:
+    """The time zone in which a plan's expressions read clocks: that of its inputs."""
+    return next((node.schema.zone for node in plan.walk() if isinstance(node, Named)), "UTC")
+
+
 @dataclass(frozen=True)
 class Source(Named):
     """An unbounded stream."""
@@ -201,6 +207,34 @@ class Project(Node):
     def columns(self) -> tuple[str, ...]:
         """The items' names."""
         return tuple(item.name for item in self.items)
+
+
+@dataclass(frozen=True)
+class Explode(Node):
+    """A row for every element of a collection: the columns of the row it is of, then those of the element.
+
+    Elements follow each other in their order, and are as old as their row. A row whose collection is null or empty has
+    none, or one of nulls where ``outer``.
+    """
+
+    input: Node
+    generator: Generator
+    collection: Scalar
+    names: tuple[str, ...]
+    """Of the columns it adds: the place, if it is shown, then the element, the key and the value, or the fields."""
+    outer: bool = False
+    number: int = 0
+    """Which of the generators of a query this is: tells elements of two of them apart where both are of one row."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input's, then its own."""
+        return (*self.input.columns, *self.names)
+
+    @property
+    def call(self) -> str:
+        """The generator as it is written."""
+        return f"{self.generator.value}{'_outer' if self.outer else ''}({self.collection})"
 
 
 @dataclass(frozen=True)

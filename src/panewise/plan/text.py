@@ -51,6 +51,8 @@ def describe(node: n.Node) -> str:
             details = [str(predicate)]
         case n.Project(items=items):
             details = [_named(items)]
+        case n.Explode(names=names):
+            details = [f"{node.call} AS {', '.join(names)}"]
         case n.Window(clause=clause):
             details = [clause_text(clause)]
         case n.Distinct(policy=policy):

@@ -73,7 +73,7 @@ def _known_as_it_comes(node: n.Node, counted: bool) -> bool:
     if not _shows_forgotten(node, counted):
         return True
     match node:
-        case n.Filter() | n.Qualify() | n.Lifetime():
+        case n.Filter() | n.Explode() | n.Qualify() | n.Lifetime():
             return _known_as_it_comes(node.input, counted)
         case n.Project():  # a value that is there must not look like another that comes
             shown = {item.scalar.column_name for item in node.items}
@@ -87,7 +87,8 @@ def _comes_anew(node: n.Node, counted: bool) -> bool:
     """Whether all that gives a value which was not there has just come: then it is known how old it is."""
     if not _shows_forgotten(node, counted):
         return True
-    return isinstance(node, n.Filter | n.Qualify | n.Lifetime | n.Project | n.Union | n.Distinct) and \
+    passes = n.Filter | n.Qualify | n.Lifetime | n.Project | n.Explode | n.Union | n.Distinct
+    return isinstance(node, passes) and \
         all(_comes_anew(below, counted) for below in node.inputs)
 
 

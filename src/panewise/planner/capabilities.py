@@ -13,6 +13,7 @@ from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import HOUR, MILLISECOND, MINUTE, SECOND
 from panewise.plan import nodes as n
+from panewise.plan.written import refuses_at_place
 from panewise.planner.forms import refuse_hidden
 from panewise.planner.patterns import format_amount
 from panewise.planner.relational import is_relational, relational_gaps
@@ -50,6 +51,7 @@ NODE_KINDS: tuple[tuple[NodeKind, str], ...] = (
     (n.Source, "a stream"),
     (n.Filter, "WHERE, HAVING"),
     (n.Project, "SELECT list"),
+    (n.Explode, "explode, posexplode, inline"),
     (n.Qualify, "an alias in FROM"),
     (n.Union, "UNION of streams"),
     (n.WindowAggregate, "window aggregate, one row per group and window"),
@@ -95,14 +97,14 @@ class Capability:
         return self.nodes is None or kind in self.nodes | self.relations | self.stream_joins
 
 
-_SLICE = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.WindowAggregate})
+_SLICE = frozenset({n.Source, n.Filter, n.Project, n.Explode, n.Qualify, n.Union, n.WindowAggregate})
 _SLICE_WINDOWS = frozenset({"sliding", "tumbling"})
 _BY_VALUE = frozenset({"growing tumbling", "now", "calendar", "session", "landmark", "band", "varying", "linear",
                        "predicate", "partitioned", "internal"})
 _BY_POSITION = frozenset({"row", "partitioned row", "count", "partitioned count", "slide by tuple"})
 _ABOVE = frozenset({n.Project, n.Filter})
 
-_RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Qualify, n.Union, n.Window, n.Join, n.Distinct,
+_RELATIONS = frozenset({n.Source, n.Filter, n.Project, n.Explode, n.Qualify, n.Union, n.Window, n.Join, n.Distinct,
                         n.SemiJoin, n.AntiJoin, n.BagDifference, n.GroupAggregate,
                         n.RelationToStream, n.Lifetime, n.TableJoin, n.Table, n.WindowAggregate, n.Relayed})
 
@@ -192,6 +194,7 @@ def supports(plan: n.Node, engine: str, *, streaming: bool = False) -> bool:
     return next(unsupported(plan, engine), None) is None and (not streaming or _capability(engine).streaming)
 
 
+@refuses_at_place
 def check(plan: n.Node, engine: str) -> None:
     """Raise `UnsupportedError` naming the first thing the engine lacks and an engine that has it.
 

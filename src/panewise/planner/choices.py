@@ -55,8 +55,10 @@ def choices(plan: n.Node, stats: Stats = None, *, strategy: str = "auto") -> dic
         return {}
     found: dict[n.Node, Chosen] = {}
     for node in plan.walk():
-        if isinstance(node, n.WindowAggregate) and (request := request_of(node)) is not None:
-            known = statistics_for(node, stats)
+        if not isinstance(node, n.WindowAggregate):
+            continue
+        known = statistics_for(node, stats)  # a misspelt one is an error, whether or not there is a choice to make
+        if (request := request_of(node)) is not None:
             try:
                 found[node] = Chosen(node, choose(request, known, strategy=strategy), known)
             except UnsupportedError:

@@ -50,7 +50,7 @@ def births(node: n.Node) -> tuple[str, ...] | None:
     match node:
         case n.Source():
             return None if node.schema.time is None else (node.schema.time,)
-        case n.Filter() | n.Lifetime():
+        case n.Filter() | n.Explode() | n.Lifetime():
             return births(node.input)
         case n.TableJoin():
             return births(node.input)
@@ -81,6 +81,8 @@ def lowest(node: n.Node, column: str) -> Lowest | None:
             return (lambda upto: upto) if column == node.schema.time else None
         case n.Filter() | n.Lifetime():
             return lowest(node.input, column)
+        case n.Explode():
+            return None if column in node.names else lowest(node.input, column)
         case n.TableJoin():
             return lowest(node.input, column) if column in node.input.columns else None
         case n.Qualify():
@@ -127,7 +129,7 @@ def promised(plan: n.Node, upto: int) -> list[Punctuation]:
         case n.Project() if not is_append_only(plan):
             names = {item.name: item.scalar.column_name for item in plan.items if item.scalar.column_name is not None}
             return [below for promise in promised(plan.input, upto) for below in promise.translate(names)]
-        case n.Filter() if not is_append_only(plan):
+        case n.Filter() | n.Explode() if not is_append_only(plan):
             return promised(plan.input, upto)
         case n.Distinct() if is_append_only(plan.input):
             return promised(plan.input, upto)

@@ -118,6 +118,8 @@ def _detail(node: n.Node) -> str:
             return str(node.predicate)
         case n.Project():
             return ", ".join(_named(item) for item in node.items)
+        case n.Explode():
+            return f"{node.call} AS {', '.join(node.names)}"
         case n.Window():
             return describe_window(node.clause)
         case n.WindowAggregate():

@@ -31,11 +31,11 @@ class JoinCondition:
     @property
     def residual(self) -> Scalar | None:
         """The rest as one expression; None when there is none."""
-        from sqlglot import exp
-
         if len(self.rest) < 2:
             return self.rest[0] if self.rest else None
-        return Scalar.of(exp.and_(*(part.tree for part in self.rest)))
+        from panewise.core.trees import all_of
+
+        return Scalar.of(all_of(part.tree for part in self.rest))
 
     def demoted(self, pairs: Collection[KeyPair]) -> JoinCondition:
         """The same predicate with some equalities tested on pairs: their values cannot be looked up."""
@@ -66,13 +66,9 @@ def join_condition(predicate: Scalar | None, left: Collection[str], right: Colle
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
     from sqlglot import exp
 
-    if isinstance(tree, exp.And):
-        yield from _conjuncts(tree.this)
-        yield from _conjuncts(tree.expression)
-    elif isinstance(tree, exp.Paren) and isinstance(tree.this, exp.And | exp.Paren | exp.EQ):
-        yield from _conjuncts(tree.this)
-    else:
-        yield tree
+    from panewise.core.trees import operands
+
+    return operands(tree, exp.And, (exp.EQ,))
 
 
 def _pair(part: exp.Expr, left: frozenset[str], right: frozenset[str]) -> KeyPair | None:

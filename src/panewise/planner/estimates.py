@@ -183,9 +183,14 @@ def _dense(work: Workload) -> bool:
     return _panes_held(work) <= max(ALWAYS_DENSE, SPARSE * used / 2)  # arrays grow before they are full
 
 
+USUAL_DIGITS = 3
+"""Integers that sums of floats of ordinary range take."""
+
+
 def _array_columns(request: Request) -> int:
     forms = [compiled_form(a.function, a.inputs) for a in request.aggregates]
-    return 1 + sum(len(form.columns) for form in forms if form is not None and form.fold != "rows")
+    return 1 + sum(len(form.columns) + (USUAL_DIGITS if form.digits is not None else 0)
+                   for form in forms if form is not None and form.fold != "rows")
 
 
 def _doubled(size: float) -> int:

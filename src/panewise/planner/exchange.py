@@ -18,8 +18,8 @@ from panewise.planner.partitioning import placement
 from panewise.planner.stream_joins import has_stream_join
 from panewise.planner.working import has_internal
 
-ABOVE = (n.Filter, n.Project, n.Qualify, n.Union, n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct,
-         n.GroupAggregate)
+ABOVE = (n.Filter, n.Project, n.Explode, n.Qualify, n.Union, n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference,
+         n.Distinct, n.GroupAggregate)
 """Operators that ask nothing of the relations below them but which rows are there at every instant."""
 CHANGES = (n.RelationToStreamKind.ISTREAM, n.RelationToStreamKind.DSTREAM)
 STATEFUL = (n.Join, n.SemiJoin, n.AntiJoin, n.BagDifference, n.Distinct, n.GroupAggregate)
@@ -107,7 +107,7 @@ def _over(plan: n.Node, parts: Sequence[n.Node], results: Columns) -> n.Node:
 
     def visit(node: n.Node) -> n.Node:
         if id(node) in numbers:
-            schema = SourceSchema(dict(results(node)), time=VALID_FROM)
+            schema = SourceSchema(dict(results(node)), time=VALID_FROM, zone=n.zone_of(node))
             return n.Relayed(f"<relation {numbers[id(node)]}>", schema, node)
         return node.with_inputs(*(visit(below) for below in node.inputs)) if node.inputs else node
 

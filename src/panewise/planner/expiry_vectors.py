@@ -92,7 +92,7 @@ def vector_of(node: n.Node, labels: Labels) -> ExpiryVector:
             return _of_window(node, edge)
         case n.Qualify():
             return _qualified(node, vector_of(node.input, labels))
-        case n.Filter() | n.Project() | n.Lifetime():
+        case n.Filter() | n.Project() | n.Explode() | n.Lifetime():
             return vector_of(node.input, labels)
         case n.Join() | n.Union():
             return _together([vector_of(below, labels) for below in node.inputs])

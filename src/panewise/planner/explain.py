@@ -73,14 +73,15 @@ def _kept(notes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def _text(plan: n.Node, labels: Labels, flows: ProgressMap, strategy: Strategies, notes: Notes) -> Iterator[str]:
     def lines(node: n.Node, first: str, rest: str) -> Iterator[str]:
         name, parameters = head(node)
-        yield f"{first}{labels[node]} ── {name}" + (f": {parameters}" if parameters else "")
+        own, inputs = labels[node], node.inputs  # a union may have thousands: asked for once
+        yield f"{first}{own} ── {name}" + (f": {parameters}" if parameters else "")
         details = [*_details(node, flows, strategy), *notes.get(node, ())]
-        if labels[node].pattern is not UpdatePattern.MON and _changes(node, labels):
+        if own.pattern is not UpdatePattern.MON and _changes(node, labels):
             details.insert(0, ("because", labels.reason(node)))
-        inner = "│   " if node.inputs else "    "
+        inner = "│   " if inputs else "    "
         yield from (f"{rest}{inner}{key:<10}{value}" for key, value in details)
-        for position, child in enumerate(node.inputs, start=1):
-            last = position == len(node.inputs)
+        for position, child in enumerate(inputs, start=1):
+            last = position == len(inputs)
             yield from lines(child, rest + ("└── " if last else "├── "), rest + ("    " if last else "│   "))
 
     yield from lines(plan, "", "")
@@ -88,7 +89,8 @@ def _text(plan: n.Node, labels: Labels, flows: ProgressMap, strategy: Strategies
 
 def _changes(node: n.Node, labels: Labels) -> bool:
     """Whether the operator's own label needs a reason: it differs from its input's."""
-    return not node.inputs or any(labels[child] != labels[node] for child in node.inputs)
+    own, inputs = labels[node], node.inputs
+    return not inputs or any(labels[child] != own for child in inputs)
 
 
 _STYLE = """

@@ -15,6 +15,7 @@ from panewise.plan.nodes import (
     BagDifference,
     BandJoin,
     Distinct,
+    Explode,
     Filter,
     GroupAggregate,
     Join,
@@ -94,7 +95,7 @@ def is_append_only(node: Node) -> bool:
     match node:
         case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
             return True
-        case Filter() | Project() | Qualify() | Lifetime() | Union():
+        case Filter() | Project() | Qualify() | Explode() | Lifetime() | Union():
             return all(is_append_only(below) for below in node.inputs)
         case TableJoin():
             return not is_retroactive(node) and is_append_only(node.input)

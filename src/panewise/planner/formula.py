@@ -29,6 +29,8 @@ def formula(plan: n.Node) -> str:
             return f"σ({formula(plan.input)})"
         case n.Project():
             return f"π({formula(plan.input)})"
+        case n.Explode():
+            return f"μ({formula(plan.input)})"
         case n.Distinct():
             return f"δ({formula(plan.input)})"
         case n.GroupAggregate() | n.WindowAggregate():

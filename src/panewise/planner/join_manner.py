@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from panewise.core.errors import PlanError
+from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind
 from panewise.kernels.relations.groups import Refreshes
 from panewise.kernels.relations.many_join import Manner
@@ -64,7 +65,7 @@ class Joins:
         expiries = [Timing(part.split()[0]) for part in parts if part in ("eager expiry", "lazy expiry")]
         if whether.strip() not in ways or len(evaluations) + len(expiries) < len(parts) or \
                 max(len(evaluations), len(expiries)) > 1 or (parts and not ways[whether.strip()]):
-            raise PlanError(f"joins={text!r} is no way to run joins: there are {CHOICES}")
+            raise PlanError(f"joins={text!r} is no way to run joins: there are {CHOICES}{did_you_mean(whether, ways)}")
         return cls(ways[whether.strip()], *(found[0] if found else None for found in (evaluations, expiries)))
 
 
@@ -101,7 +102,8 @@ def common_refreshes(windows: Sequence[n.Window], *, counted: bool) -> Refreshes
     return Refreshes(slide, origin) if slide > 1 else None
 
 
-PASSES = (n.Filter, n.Project, n.Qualify, n.Join, n.SemiJoin, n.AntiJoin, n.Distinct, n.Union, n.BagDifference)
+PASSES = (n.Filter, n.Project, n.Explode, n.Qualify, n.Join, n.SemiJoin, n.AntiJoin, n.Distinct, n.Union,
+          n.BagDifference)
 """Operators whose rows come and go only when rows of their inputs do."""
 
 
@@ -120,9 +122,11 @@ def _is_born_at_refreshes(node: n.Node) -> bool:
         return isinstance(node, PASSES)
     attribute: str | None = node.clause.attribute
     below = node.input
-    while isinstance(below, n.Filter | n.Qualify | n.Project) and attribute is not None:
+    while isinstance(below, n.Filter | n.Qualify | n.Project | n.Explode) and attribute is not None:
         if isinstance(below, n.Qualify):
             attribute = attribute.removeprefix(f"{below.alias}.")
+        elif isinstance(below, n.Explode):
+            attribute = None if attribute in below.names else attribute
         elif isinstance(below, n.Project):
             attribute = next((i.scalar.column_name for i in below.items if i.name == attribute), None)
         below = below.input

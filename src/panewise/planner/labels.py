@@ -122,6 +122,8 @@ def _edge(node: n.Node, below: list[Edge]) -> Edge:
             return _filter(node, below[0])
         case n.Project():
             return _project(node, below[0])
+        case n.Explode():
+            return _without_replace(below[0], "elements come and go with their row")
         case n.Lifetime():
             return replace(below[0], reason="ends with the query, until then as its input")
         case n.Window():

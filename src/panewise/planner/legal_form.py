@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from panewise.core.errors import PlanError
 from panewise.plan import nodes as n
+from panewise.plan.written import refuses_at_place, text_of, written
 from panewise.planner.formula import formula
 from panewise.planner.legality import problems
 from panewise.planner.rewrites.closure import simplified
@@ -30,6 +31,7 @@ class LegalForm:
         return f"rewritten as {formula(self.plan)} ({', '.join(self.by)}), because {self.because}"
 
 
+@refuses_at_place
 def legal_form(plan: n.Node) -> LegalForm:
     """The plan itself if it is legal, else what is always done to plans if that is; `PlanError` if neither is."""
     found = next(problems(plan), None)
@@ -38,4 +40,4 @@ def legal_form(plan: n.Node) -> LegalForm:
     rewritten = simplified(plan)
     if next(problems(rewritten.plan), None) is not None:
         raise PlanError(found.message)
-    return LegalForm(rewritten.plan, found.because, rewritten.by)
+    return LegalForm(written(rewritten.plan, text_of(plan)), found.because, rewritten.by)

@@ -23,7 +23,7 @@ from panewise.windows.base import Clock
 
 AS_IT_IS = (n.Filter, n.Project, n.Qualify)
 """Nodes through which a table is still that table."""
-PASS_ON = (*AS_IT_IS, n.Lifetime, n.Union, n.Join, n.Distinct, n.TableJoin)
+PASS_ON = (*AS_IT_IS, n.Explode, n.Lifetime, n.Union, n.Join, n.Distinct, n.TableJoin)
 """Nodes that take back what one of their inputs takes back."""
 NEEDS_EXPIRY = (n.Distinct, n.BagDifference, n.AntiJoin)
 """Operators whose answer is wrong unless rows that left their window are gone."""
@@ -70,6 +70,8 @@ def problems(plan: n.Node, labels: Labels | None = None) -> Iterator[Problem]:
                 messages = _relation_to_stream(node)
             case n.Lifetime():
                 messages = _needs_rows(node)
+            case n.Explode():
+                messages = _comes_again(node)
             case n.WindowAggregate():
                 messages = chain(_needs_stream(node, labels), _missing_time(node))
             case n.Window():
@@ -130,6 +132,12 @@ def _table_alone(node: n.Node, above: str) -> Iterator[str]:
 def _needs_rows(node: n.Lifetime) -> Iterator[str]:
     if not any(isinstance(below, n.Source) for below in node.walk()):
         yield "LIFETIME is counted from the first row of a stream, and this query reads tables alone: remove it"
+
+
+def _comes_again(node: n.Explode) -> Iterator[str]:
+    if is_internal(node) and recurs(externalised(node.input)):
+        yield (f"{node.generator.value} over rows of INTERNAL windows that EXISTS may hide and show again: explode the "
+               "rows first, in a query in FROM, below EXISTS")
 
 
 def _needs_expiry(node: n.Node) -> Iterator[str]:
@@ -227,12 +235,17 @@ def _relation_to_stream(node: n.RelationToStream) -> Iterator[str]:
         return
     if node.kind not in {Kind.ISTREAM, Kind.RSTREAM}:
         yield f"{node.kind.value}-restore is not defined: use Istream-restore or Rstream-restore"
+    if any(isinstance(b, n.Window) and b.clause.spec.kind == "calendar" for b in below):
+        yield (f"{node.kind.value}-restore over CALENDAR windows: results between two refreshes need a SLIDE of one "
+               "length, and months and days in a time zone have several; leave out -restore, or write RANGE and SLIDE")
+        return
     slides = {s for b in below if isinstance(b, n.Window) and (s := getattr(b.clause.spec, "slide", None)) is not None}
     if len(slides) > 1:
         yield (f"{node.kind.value}-restore needs one SLIDE for all windows, there are {len(slides)}: "
                "results between two refreshes are only defined when all windows refresh together")
     for clause in (b.clause for b in below if isinstance(b, n.Window)):
-        slide, size = getattr(clause.spec, "slide", 1), getattr(clause.spec, "range", getattr(clause.spec, "n", None))
+        slide = getattr(clause.spec, "slide", 1)
+        size = getattr(clause.spec, "range", getattr(clause.spec, "n", None))
         if size is not None and 1 < slide >= size:
             extent, step = (format_amount(amount, clause.ordinal) for amount in (size, slide))
             yield (f"{node.kind.value}-restore over a window of {extent} that moves by {step}: rows of the window "

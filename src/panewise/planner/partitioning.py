@@ -81,7 +81,7 @@ def _of(node: n.Node) -> Iterator[Placement]:
             yield from (Placement(((node.name, c),), frozenset({c})) for c in node.columns)
         case n.Table():  # not by its time: a row that deletes has another than the one it takes away
             yield from (Placement(((node.name, c),), frozenset({c})) for c in node.columns if c != node.schema.time)
-        case n.Filter():
+        case n.Filter() | n.Explode():
             yield from _placements(node.inputs[0])
         case n.Qualify():
             yield from (p.showing(f"{node.alias}.{c}" for c in p.visible) for p in _placements(node.input))

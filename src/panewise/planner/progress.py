@@ -65,7 +65,7 @@ class ProgressMap(Mapping[n.Node, Progress]):
     def notes(self) -> list[str]:
         """Everything that loses progress something above it needs, for warnings."""
         node, finishing = self.plan, set[n.Node]()
-        while isinstance(node, n.Project | n.Filter | n.Qualify | n.Lifetime):  # nothing waits for these
+        while isinstance(node, n.Project | n.Filter | n.Explode | n.Qualify | n.Lifetime):  # nothing waits for these
             finishing.add(node)
             node = node.inputs[0]
         return [found.note for node, found in self.edges.items() if found.note and node not in finishing]

@@ -128,6 +128,8 @@ def _processing(path: Path, node: n.Node, nodes: Mapping[Path, n.Node], flows: F
             return 0.0  # columns are passed on by reference
         case n.Filter() | n.Project() | n.Union():
             return OPERATOR * sum(arriving)
+        case n.Explode():
+            return OPERATOR * (sum(arriving) + flow.rate)
         case n.Join() | n.BandJoin() | n.TumblingJoin():
             left, right = (flows[side] for side in node.inputs)
             buckets = _buckets(node, left, right)

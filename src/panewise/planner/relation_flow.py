@@ -23,6 +23,8 @@ from panewise.planner.shares import known_share, taking_back_key
 from panewise.planner.working import has_internal, working_labels
 from panewise.windows.base import Clock
 
+ELEMENTS = 4.0
+"""So many elements a collection is taken to have."""
 RANGE_SHARE, OTHER_SHARE = 1 / 3, 1 / 2
 """Shares of rows for which a comparison, or any other condition, is taken to hold."""
 LEAST = 1e-6
@@ -105,6 +107,8 @@ class Flows(Mapping[n.Node, Flow]):
                 return scaled(below[0], self.share(node.predicate, below[0], node.input))
             case n.Project():
                 return replace(below[0], values={i.name: self.computed(i.scalar, below[0]) for i in node.items})
+            case n.Explode():
+                return _exploded(node, below[0])
             case n.Window():
                 return self._window(node, below[0])
             case n.Union():
@@ -260,3 +264,9 @@ def _difference(left: Flow, right: Flow) -> Flow:
     size = max(left.size - right.size * met, LEAST * left.size)
     rate = left.rate * size / left.size + moved if left.size else 0.0
     return Flow(rate, size, left.values, min(moved + left.early, rate), True)
+
+
+def _exploded(node: n.Explode, flow: Flow) -> Flow:
+    """As many rows more as a collection has elements."""
+    return replace(flow, rate=flow.rate * ELEMENTS, size=flow.size * ELEMENTS, early=flow.early * ELEMENTS,
+                   values={**flow.values, **dict.fromkeys(node.names, VALUES)})

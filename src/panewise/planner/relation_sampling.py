@@ -13,7 +13,7 @@ from panewise.planner.collecting import Collector
 from panewise.planner.relation_statistics import RelationStatistics
 from panewise.planner.sampling import SAMPLE_ROWS, arriving
 
-READS_ROWS = (n.Source, n.Filter, n.Project, n.Qualify, n.Union)
+READS_ROWS = (n.Source, n.Filter, n.Project, n.Explode, n.Qualify, n.Union)
 
 
 def measured_relations(plan: n.Node, streams: Mapping[str, Iterable[pa.Table]], *,

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from panewise.core.errors import PlanError
+from panewise.core.names import unknown_name
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import SECOND
 from panewise.plan import nodes as n
@@ -184,6 +185,27 @@ def _share(name: str, item: str, given: Any) -> float:
     if value > 1:
         raise PlanError(f"the statistic {name} of {item!r} is {given!r}: a share is at most 1")
     return value
+
+
+def check_statistics(plan: n.Node, stats: object) -> None:
+    """Refuse what is declared of something that a relational plan does not have."""
+    if not isinstance(stats, Mapping) or not all(isinstance(name, str) for name in stats):
+        return
+    if not speaks_of_inputs(stats):
+        if any(isinstance(node, n.WindowAggregate) for node in plan.walk()):
+            return  # of a window aggregate inside
+        declared_relations(stats)
+    inputs = {node.name: node for node in plan.walk() if isinstance(node, n.Named)}
+    for key, value in stats.items():
+        name, _, item = key.partition(".")
+        if name in ("passing", "premature"):
+            continue
+        if name not in inputs:
+            raise PlanError(f"stats= speaks of {name!r}: {unknown_name('input', name, inputs)}")
+        known = [*RATES, *UPDATES, "rows", *inputs[name].columns]
+        for given in value if isinstance(value, Mapping) else [item]:
+            if given not in known:
+                raise PlanError(f"stats= speaks of {name}.{given}: {unknown_name('statistic or column', given, known)}")
 
 
 def known_inputs(stats: object) -> RelationStatistics | None:

@@ -6,7 +6,9 @@ import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import PanewiseError
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.scalar import Scalar
+from panewise.functions import type_of
+from panewise.functions.types import united
 from panewise.kernels.catalog import Request
 from panewise.kernels.partials import BoundAggregate, bind
 from panewise.plan import nodes as n
@@ -32,9 +34,7 @@ def bound_aggregates(node: n.GroupAggregate) -> list[BoundAggregate] | None:
         if schema is None:
             return None
         calls = [(call.name, resolve(call.function, call.parameters, call.distinct)) for call in node.aggregates]
-        none = schema.empty_table()
-        return bind(calls, [[c.type for c in evaluate(list(call.arguments), none)] if call.arguments else []
-                            for call in node.aggregates])
+        return bind(calls, [[type_of(argument, schema) for argument in call.arguments] for call in node.aggregates])
     except PanewiseError:
         return None
 
@@ -47,7 +47,7 @@ def bound_request(node: n.WindowAggregate, schema: pa.Schema) -> Request:
     scalars = [*(key.scalar for key in node.keys), *map(Scalar.column, hidden)]
     names = [*(key.name for key in node.keys), *(partition[column] for column in hidden)]
     arguments = [scalar for call in node.aggregates for scalar in call.arguments]
-    types = [column.type for column in evaluate([*scalars, *arguments], schema.empty_table())]
+    types = [type_of(scalar, schema) for scalar in (*scalars, *arguments)]
     keys = pa.schema(list(zip(names, types[: len(names)], strict=True)))
     inputs, at = [], len(names)
     for call in node.aggregates:
@@ -65,19 +65,31 @@ def schema_of(node: n.Node) -> pa.Schema | None:
     match node:
         case n.Source():
             return pa.schema(list(node.schema.columns.items())) if node.schema.columns else None
-        case n.Filter() | n.Window() | n.Distinct() | n.Lifetime():
+        case n.Filter() | n.Distinct() | n.Lifetime():
             return schema_of(node.input)
+        case n.Window():
+            below = schema_of(node.input)
+            numbered = [pa.field(n.POSITION_COLUMN, pa.int64())] if node.clause.numbered else []
+            return None if below is None else pa.schema([*below, *numbered])
         case n.SemiJoin() | n.AntiJoin() | n.BagDifference():
             return schema_of(node.left)
-        case n.Join():
+        case n.Join() | n.TimePairs():
             left, right = schema_of(node.left), schema_of(node.right)
             return None if left is None or right is None else pa.schema([*left, *right])
         case n.Project():
             below = schema_of(node.input)
             if below is None:
                 return None
-            columns = evaluate([item.scalar for item in node.items], below.empty_table())
-            return pa.schema([(item.name, c.type) for item, c in zip(node.items, columns, strict=True)])
+            return pa.schema([(item.name, type_of(item.scalar, below)) for item in node.items])
+        case n.Explode():
+            below = schema_of(node.input)
+            if below is None:
+                return None
+            fields = node.generator.fields(type_of(node.collection, below))
+            if len(fields) != len(node.names):
+                return None  # refused when the query meets its inputs
+            made = zip(node.names, fields, strict=True)
+            return pa.schema([*below, *(pa.field(name, field.type) for name, field in made)])
         case n.Qualify():
             below = schema_of(node.input)
             return None if below is None else pa.schema([(f"{node.alias}.{f.name}", f.type) for f in below])
@@ -86,10 +98,8 @@ def schema_of(node: n.Node) -> pa.Schema | None:
             known = [part for part in parts if part is not None]
             if len(known) < len(parts):
                 return None
-            names = known[0].names
             try:
-                return pa.unify_schemas([pa.schema([(name, f.type) for name, f in zip(names, part, strict=False)])
-                                         for part in known], promote_options="permissive")
+                return united(known)
             except pa.ArrowException:
                 return None
     return None

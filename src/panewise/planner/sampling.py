@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.generators import elements
+from panewise.core.scalar import Scalar
+from panewise.functions import evaluate, truth
 from panewise.plan import nodes as n
 from panewise.planner.statistics import Statistics, measure
 
@@ -54,6 +55,8 @@ def arriving(node: n.Node, stream: str, table: pa.Table) -> list[pa.Table]:
             names = [item.name for item in node.items]
             return [pa.table(evaluate([item.scalar for item in node.items], part), names=names)
                     for part in arriving(node.input, stream, table)]
+        case n.Explode():
+            return [_exploded(part, node) for part in arriving(node.input, stream, table)]
         case n.Qualify():
             return [part.rename_columns([f"{node.alias}.{c}" for c in part.column_names])
                     for part in arriving(node.input, stream, table)]
@@ -63,6 +66,11 @@ def arriving(node: n.Node, stream: str, table: pa.Table) -> list[pa.Table]:
     raise PlanError(f"statistics cannot be measured through {type(node).__name__}: declare them")
 
 
+def _exploded(table: pa.Table, node: n.Explode) -> pa.Table:
+    made = elements(node.generator, evaluate([node.collection], table)[0], outer=node.outer)
+    return pa.table([*table.take(pa.array(made.parents)).columns, *made.named(node.names)],
+                    names=[*table.column_names, *node.names])
+
+
 def _kept(table: pa.Table, predicate: Scalar) -> pa.Table:
-    keep = evaluate([predicate], table)[0].fill_null(False)
-    return table.filter(pa.array(np.asarray(keep.to_numpy(zero_copy_only=False), np.bool_)))
+    return table.filter(pa.array(truth(predicate, table)))

@@ -125,7 +125,7 @@ def origins_of(node: n.Node, columns: frozenset[str]) -> list[Origins]:
         case n.Relayed():
             return origins_of(node.of, columns)
         case n.Named():
-            return [{c: Scalar.column(f"{node.name}.{c}") for c in columns}]
+            return [{c: _origin(node, c) for c in columns}]
         case n.Qualify():
             names = {c: c.removeprefix(f"{node.alias}.") for c in columns}
             return _renamed(origins_of(node.input, frozenset(names.values())), names)
@@ -145,6 +145,13 @@ def origins_of(node: n.Node, columns: frozenset[str]) -> list[Origins]:
         case _ if isinstance(node, FIRST_INPUT):
             return origins_of(node.inputs[0], columns)
     return [{}]
+
+
+def _origin(node: n.Named, column: str) -> Scalar:
+    """A column of an input under its whole name; one that was computed as what it was computed from."""
+    made = node.schema.computed.get(column)
+    whole = {c: Scalar.column(f"{node.name}.{c}") for c in (made.columns if made is not None else (column,))}
+    return whole[column] if made is None else substituted(made, whole)
 
 
 def _renamed(found: list[Origins], names: Mapping[str, str]) -> list[Origins]:

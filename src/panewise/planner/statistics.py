@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, QuantityError
+from panewise.core.names import unknown_name
 from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
-from panewise.core.scalar import evaluate
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.core.time import DAY, SECOND, Quantity
+from panewise.functions import evaluate
 from panewise.kernels.grouping import group_codes
 from panewise.plan.nodes import WindowAggregate
 from panewise.planner.patterns import format_amount
@@ -84,7 +85,7 @@ def declared(values: Mapping[str, Any], unit: OrdinalKind) -> Statistics:
     known: dict[str, float] = {}
     for name, value in values.items():
         if name not in _KNOWN:
-            raise PlanError(f"no statistic {name!r}: there are {', '.join(_KNOWN)}")
+            raise PlanError(unknown_name("statistic", name, _KNOWN))
         known[name] = _lag(value, unit) if name == "disorder" else _positive(name, value)
     rates = [name for name in known if name.startswith("rows_per_")]
     if unit is OrdinalKind.ROWS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from panewise.core.errors import UnsupportedError
+from panewise.core.names import did_you_mean
 from panewise.kernels.catalog import Request, able
 from panewise.planner.estimates import Estimate, Workload, estimate, format_bytes, format_seconds
 from panewise.planner.statistics import MEMORY_LIMIT, Statistics
@@ -54,7 +55,7 @@ def _pick(request: Request, names: tuple[str, ...], estimates: tuple[Estimate, .
     if strategy != "auto":
         if strategy not in names:
             raise UnsupportedError(f"the strategy {strategy!r} does not run these {request.spec.kind} windows: "
-                                   f"use {', '.join(names)}")
+                                   f"use {', '.join(names)}{did_you_mean(strategy, names)}")
         return strategy, "asked for"
     if len(names) == 1:
         return names[0], f"the only kernel that runs {request.spec.kind} windows with these aggregates"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.core.user_functions import called_in
 from panewise.kernels.joins.pairing import Band
 from panewise.plan import nodes as n
 from panewise.planner.equi_keys import join_condition
@@ -74,6 +75,8 @@ def two_streams(plan: n.Node) -> TwoStreams | str:
     left, right = (side for side in sides if isinstance(side, StreamSide))
     if left.source.name == right.source.name:
         return f"{left.source.name!r} is joined with itself"
+    if node.predicate is not None and called_in(node.predicate.sql):
+        return "its condition calls a function of the user"
     if not join_condition(node.predicate, left.rows.columns, right.rows.columns).keys:
         return "no column of one stream equals one of the other"
     return TwoStreams(node, left, right, *_near(node, left, right))

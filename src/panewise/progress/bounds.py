@@ -18,7 +18,16 @@ import pyarrow.compute as pc
 from panewise.core.errors import CheckpointError, ProgressError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.notation import value_from_state, value_to_state
-from panewise.progress.patterns import Constant, OneOf, as_values, one_of_each, one_value, plain_column
+from panewise.progress.patterns import (
+    Between,
+    Constant,
+    OneOf,
+    Pattern,
+    as_values,
+    one_of_each,
+    one_value,
+    plain_column,
+)
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
@@ -74,18 +83,25 @@ class BoundTable:
         self.groups: dict[tuple[str, ...], GroupBounds] = {}
         self.selections: list[tuple[Punctuation, int]] = []
         """Bounds for rows selected by ranges rather than constants, each with the patterns that select them."""
+        self.ranges: list[tuple[Punctuation, int]] = []
+        """Promises that name instants instead of a bound, each with the first instant after all of them: a row that
+        one covers is late, but they close nothing."""
 
     # -- learning ------------------------------------------------------------------------------------------------
 
     def advance(self, punctuation: Punctuation) -> bool:
         """Take a punctuation in; whether it promised anything new about the ordering attribute.
 
-        Patterns on the ordering attribute other than a half range or the wildcard give no bound and are not kept.
+        Other patterns on the ordering attribute than a half range or the wildcard (a range, a list of instants) close
+        nothing, so they are no news; they are kept for as long as a row may break them.
         """
         if (linear := punctuation.linear_bound(self.attribute)) is not None:
             return self.advance_to(linear)
         bound = punctuation.closes_below(self.attribute)
-        if bound is None or punctuation.empty:
+        if punctuation.empty:
+            return False
+        if bound is None:
+            self._keep_range(punctuation, _beyond(punctuation.pattern(self.attribute)))
             return False
         others = {a: p for a, p in punctuation.patterns if a != self.attribute}
         if not others:
@@ -110,6 +126,8 @@ class BoundTable:
             self.groups = {n: t for n, t in self.groups.items() if t.bounds}
         if self.selections:
             self.selections = [(p, b) for p, b in self.selections if b > bound]
+        if self.ranges:
+            self.ranges = [(p, b) for p, b in self.ranges if b > bound]
         return True
 
     def finish(self) -> bool:
@@ -133,6 +151,10 @@ class BoundTable:
         kept = [(p, b) for p, b in self.selections if not (bound >= b and patterns.subsumes(p))]
         self.selections = [*kept, (patterns, bound)]
         return True
+
+    def _keep_range(self, patterns: Punctuation, beyond: int) -> None:
+        if beyond > self.linear and not any(p.subsumes(patterns) for p, _ in self.ranges):
+            self.ranges = [*((p, b) for p, b in self.ranges if not patterns.subsumes(p)), (patterns, beyond)]
 
     def _check_regress(self, bound: int, known: int, what: str) -> None:
         if self.regress == "error" and bound < known:
@@ -169,7 +191,7 @@ class BoundTable:
         for names, table in self.groups.items():
             if all(n in columns for n in names):
                 np.maximum(best, table.lookup(columns, count), out=best)
-        for patterns, bound in self.selections:
+        for patterns, bound in [*self.selections, *self.ranges]:
             if patterns.attributes <= columns.keys():
                 covered = np.logical_and.reduce([p.mask(columns[a]) for a, p in patterns.patterns])
                 best[covered & (best < bound)] = bound
@@ -192,7 +214,7 @@ class BoundTable:
 
     def _would_change(self, punctuation: Punctuation) -> bool:
         bound = punctuation.closes_below(self.attribute)
-        return bound is not None and bound > self.linear
+        return bound is None or bound > self.linear
 
     def _fill(self, before: Ordinals, columns: Mapping[str, Any], start: int, stop: int) -> None:
         part = {n: c.slice(start, stop - start) for n, c in columns.items()}
@@ -220,6 +242,7 @@ class BoundTable:
                 {"patterns": patterns.to_state(), "bound": bound}
                 for patterns, bound in self.selections
             ],
+            "ranges": [{"patterns": patterns.to_state(), "bound": beyond} for patterns, beyond in self.ranges],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -244,6 +267,8 @@ class BoundTable:
             (Punctuation.from_state(saved["patterns"]), int(saved["bound"]))
             for saved in state["selections"]
         ]
+        self.ranges = [(Punctuation.from_state(saved["patterns"]), int(saved["bound"]))
+                       for saved in state.get("ranges", ())]
 
 
 class _KeyIndex:
@@ -273,6 +298,14 @@ class _KeyIndex:
             spot = np.minimum(np.searchsorted(known, pair), len(known) - 1)
             codes = np.where((codes >= 0) & (place >= 0) & (known[spot] == pair), spot, -1)
         return np.where(codes >= 0, self.order[codes], -1)
+
+
+def _beyond(pattern: Pattern) -> int:
+    """The first instant after all that a pattern names: a row that it covers is below it."""
+    if isinstance(pattern, Between):
+        return int(pattern.end)
+    named = [value for value in _values(pattern) if value is not None]
+    return max(int(value) for value in named) + 1 if named else NO_BOUND
 
 
 def _values(pattern: object) -> list[Any]:

@@ -6,12 +6,14 @@ here reads a clock or waits. Ticks are events between rows: where they fall matt
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from panewise.core.errors import ProgressError
-from panewise.core.ordinals import Ordinals
+from panewise.core.ordinals import OrdinalKind, Ordinals
+from panewise.core.time import DAY, SECOND
 from panewise.progress.generators import Extra, Generator, Observed
 from panewise.progress.watermarks import NO_BOUND
 
@@ -55,9 +57,10 @@ class Timer(Generator):
 
     def tick(self, now: int) -> int:
         """Publish, unless the interval has not passed yet."""
-        if self.last_tick is not None and now - self.last_tick < self.interval:
-            return self.bound
-        self.last_tick = now
+        if self.interval:
+            if self.last_tick is not None and now - self.last_tick < self.interval:
+                return self.bound
+            self.last_tick = now
         known = self.inner.tick(now)
         # a guarded source measures the lull from the newest row it believes, or one poison row would hide every lull
         newest = self.newest if self.inner.guard is None else self.inner.guard.highest
@@ -195,3 +198,49 @@ class IdleSource(Generator):
     def describe(self) -> str:
         """With the timeout."""
         return f"{self.inner.describe()}, idle after {self.timeout}"
+
+
+# -- when to look at the clock
+
+LONGEST_STEP, SHORTEST_STEP = SECOND, SECOND // 100
+
+
+def clock_ordinal(now: int, kind: OrdinalKind) -> int:
+    """The wall clock as a value of a windowing attribute: days for dates, seconds where the attribute is an integer."""
+    return now // _unit(kind)
+
+
+def clock_step(generators: Sequence[Generator], kind: OrdinalKind) -> int:
+    """How often to tick, in microseconds: four times within the shortest time any policy waits for."""
+    waits = [amount * _unit(kind) for generator in generators for clock in clocks_of(generator)
+             for amount in _amounts(clock) if amount]
+    return max(SHORTEST_STEP, min([LONGEST_STEP, *(wait // 4 for wait in waits)]))
+
+
+def clocks_of(generator: Generator) -> Iterator[Generator]:
+    """The parts of a policy that look at the wall clock."""
+    if isinstance(generator, Timer | IdleSource):
+        yield generator
+        yield from clocks_of(generator.inner)
+    elif isinstance(generator, Heartbeat):
+        yield generator
+
+
+def falls_silent(generator: Generator) -> bool:
+    """Whether a policy stops others from waiting for a silent source."""
+    return any(isinstance(clock, IdleSource) for clock in clocks_of(generator))
+
+
+def _unit(kind: OrdinalKind) -> int:
+    return {OrdinalKind.TIMESTAMP: 1, OrdinalKind.DATE: DAY}.get(kind, SECOND)
+
+
+def _amounts(clock: Generator) -> Sequence[int]:
+    match clock:
+        case Timer():
+            return [clock.interval, clock.lull or 0]
+        case IdleSource():
+            return [clock.timeout]
+        case Heartbeat():
+            return [clock.distance]
+    return []

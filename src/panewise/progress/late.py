@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 
 from panewise.core.errors import LateRowError, ProgressError
+from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.progress.patterns import Mask
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -40,7 +41,37 @@ class LatePolicy(Enum):
         for policy in cls:
             if policy.value == name:
                 return policy
-        raise ProgressError(f"no late policy {text!r}: use {', '.join(p.value for p in cls)}")
+        raise ProgressError(f"no late policy {text!r}: use {', '.join(p.value for p in cls)}"
+                            f"{did_you_mean(name, (p.value for p in cls))}")
+
+
+DEFAULT_LATE = LatePolicy.GENEROUS
+"""The policy of every entry point, as in Spark and Flink: a late row counts where it can still count."""
+
+
+LATE_KEEP = 10_000
+"""So many late rows a query keeps to be looked at; all are counted."""
+
+
+def checked_keep(rows: int) -> int:
+    """How many late rows to keep, as the user gave it.
+
+    >>> checked_keep(0)
+    0
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+        raise ProgressError(f"late_keep={rows!r}: it is how many late rows are kept, a whole number from 0")
+    return rows
+
+
+def late_text(count: int, policy: LatePolicy | str | None) -> str:
+    """What a printed result says of late rows.
+
+    >>> late_text(2, LatePolicy.DROP)
+    "2 rows were late (late='drop')"
+    """
+    how = "" if policy is None else f" (late={LatePolicy.parse(policy).value!r})"
+    return f"{count:,} {'row was' if count == 1 else 'rows were'} late{how}"
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ class Meld:
             raise ProgressError("a Meld needs at least one input")
         self.idle: set[Hashable] = set()
         self.sent = BoundTable(attribute)
+        self._holding: int | None = None
+        """How many inputs stand at or below what was sent: while there is one, an advance of others moves nothing."""
+        self._grouped = False
+        """Whether some input has made a promise about single groups."""
 
     @property
     def bound(self) -> int:
@@ -44,17 +48,22 @@ class Meld:
 
     def advance(self, source: Hashable, bound: int) -> int | None:
         """An input promised a bound for all its rows: the new bound of the union, or nothing when it did not move."""
-        self._table(source).advance_to(bound)
-        return self._advance_all()
+        table = self._table(source)
+        before = table.linear
+        table.advance_to(bound)
+        return self._advance_all(before, table.linear)
 
     def punctuate(self, source: Hashable, punctuation: Punctuation) -> list[Punctuation]:
         """An input sent a punctuation: what the union promises now that it did not before."""
-        if not self._table(source).advance(punctuation):
+        table = self._table(source)
+        before = table.linear
+        if not table.advance(punctuation):
             return []
         others = [p for a, p in punctuation.patterns if a != self.attribute]
+        self._grouped = self._grouped or bool(others)
         if others and all(isinstance(p, Constant) for p in others):
-            return self._news(punctuation.constants(self.attribute))
-        return self._news({})
+            return self._news(punctuation.constants(self.attribute), before, table.linear)
+        return self._news({}, before, table.linear)
 
     def finish(self, source: Hashable) -> list[Punctuation]:
         """An input has ended."""
@@ -63,6 +72,7 @@ class Meld:
     def set_idle(self, source: Hashable, idle: bool = True) -> list[Punctuation]:
         """An input fell silent or woke up."""
         self._table(source)
+        self._holding = None
         if idle:
             self.idle.add(source)
             return self._news({})
@@ -77,14 +87,23 @@ class Meld:
         active = [t for n, t in open_inputs.items() if n not in self.idle]
         return active or list(open_inputs.values()) or list(self.tables.values())
 
-    def _advance_all(self) -> int | None:
-        smallest = min(table.linear for table in self._waited_for())
-        return smallest if self.sent.advance_to(smallest) else None
+    def _advance_all(self, before: int | None = None, after: int | None = None) -> int | None:
+        """The new bound of the union if it moved; one input went from ``before`` to ``after``."""
+        if self._holding is not None and not self.idle and before is not None and after is not None:
+            self._holding -= before <= self.sent.linear < after
+            if self._holding > 0:
+                return None
+        waited_for = self._waited_for()
+        smallest = min(table.linear for table in waited_for)
+        moved = self.sent.advance_to(smallest)
+        self._holding = sum(table.linear <= self.sent.linear for table in waited_for)
+        return smallest if moved else None
 
-    def _news(self, changed: Mapping[str, Any]) -> list[Punctuation]:
+    def _news(self, changed: Mapping[str, Any], before: int | None = None, after: int | None = None,
+              ) -> list[Punctuation]:
         """Promises for all rows first, then for the groups within the changed one that are further."""
         news = []
-        linear = self._advance_all()
+        linear = self._advance_all(before, after)
         if linear is not None:
             news.append(self._promise(linear, {}))
         for group in self._groups(changed):
@@ -96,7 +115,7 @@ class Meld:
 
     def _groups(self, changed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         seen = set()
-        for table in self.tables.values():
+        for table in self.tables.values() if self._grouped else ():
             for group in table.group_keys():
                 key = tuple(sorted(group.items(), key=lambda item: item[0]))
                 if key not in seen and changed.items() <= group.items():
@@ -132,3 +151,4 @@ class Meld:
         names = list(self.tables)
         self.idle = {names[i] for i in state["idle"]}
         self.sent.restore(state["sent"])
+        self._holding, self._grouped = None, True  # what groups have promised was restored with the tables

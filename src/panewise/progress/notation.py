@@ -179,3 +179,33 @@ def _present(attribute: str, value: Any) -> Any:
     if value is None:
         raise ProgressError(f"punctuation on {attribute!r}: null is no end of a range")
     return value
+
+
+def values_of(pattern: Pattern) -> list[Any]:
+    """The values a pattern names."""
+    match pattern:
+        case Below(bound):
+            return [bound]
+        case Between(start, end):
+            return [start, end]
+        case Constant(value):
+            return [] if value is None else [value]
+        case OneOf(values):
+            return [value for value in values if value is not None]
+        case _:
+            return []
+
+
+def with_values(pattern: Pattern, read: Reader) -> Pattern:
+    """The pattern with its values read anew."""
+    match pattern:
+        case Below(bound):
+            return Below(read(bound))
+        case Between(start, end):
+            return Between(read(start), read(end))
+        case Constant(value):
+            return Constant(None if value is None else read(value))
+        case OneOf(values):
+            return OneOf(frozenset(None if value is None else read(value) for value in values))
+        case _:
+            return pattern

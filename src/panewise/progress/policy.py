@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from panewise.core.errors import ProgressError, QuantityError
+from panewise.core.errors import PlanError, ProgressError, QuantityError
+from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import Domain, Quantity
 from panewise.progress.clocks import Heartbeat, IdleSource, Timer
@@ -57,6 +58,14 @@ def parse_progress(text: str, kind: OrdinalKind, types: Types | None = None) -> 
         raise ProgressError(f"progress policy {text!r}: {error}") from error
 
 
+def check_policies(progress: str | Mapping[str, str], streams: Collection[str]) -> None:
+    """Policies by stream name streams that the query reads."""
+    for name in () if isinstance(progress, str) else progress:
+        if name not in streams:
+            raise PlanError(f"a progress policy for {name!r}, which the query does not read; it reads "
+                            f"{', '.join(streams)}{did_you_mean(name, streams)}")
+
+
 def slack(amount: str, flavour: str, kind: OrdinalKind) -> tuple[Generator, LatePolicy]:
     """Slack as the literature has it: allowed disorder in time or rows, and what a row beyond it loses (Li 3.1).
 
@@ -77,7 +86,8 @@ def _build(text: str, form: tuple[str, str], options: dict[str, str], kind: Ordi
            types: Types | None) -> Generator:
     name, argument = form
     if name not in FORMS:
-        raise ProgressError(f"no progress policy {text!r}: write one of {', '.join(FORMS.values())}")
+        raise ProgressError(f"no progress policy {text!r}: write one of {', '.join(FORMS.values())}"
+                            f"{did_you_mean(name, FORMS)}")
     wants_argument = ":" in FORMS[name]
     if wants_argument and not argument:
         raise ProgressError(f"progress policy {text!r} needs an argument: write for example {FORMS[name]!r}")
@@ -126,7 +136,8 @@ def _options(text: str, settings: list[str]) -> dict[str, str]:
         name, equals, value = (part.strip() for part in setting.partition("="))
         if name not in OPTIONS:
             known = "; ".join(f"{option}: {meaning}" for option, meaning in OPTIONS.items())
-            raise ProgressError(f"progress policy {text!r} has no option {name!r}; there are {known}")
+            raise ProgressError(f"progress policy {text!r} has no option {name!r}; there are {known}"
+                                f"{did_you_mean(name, OPTIONS)}")
         if not equals or not value:
             raise ProgressError(f"progress policy {text!r}: write {name}=VALUE")
         if name in options:
@@ -172,4 +183,5 @@ def _substreams(text: str, argument: str, types: Types | None) -> tuple[str, lis
 
 def _check_column(name: str, types: Types) -> None:
     if name not in types:
-        raise ProgressError(f"progress policy names the column {name!r}; there are {', '.join(types) or 'none'}")
+        raise ProgressError(f"progress policy names the column {name!r}; there are {', '.join(types) or 'none'}"
+                            f"{did_you_mean(name, types)}")

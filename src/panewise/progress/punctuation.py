@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import date
 from itertools import product
 from typing import Any
 
 import pyarrow as pa
 
 from panewise.core.errors import ProgressError
+from panewise.core.names import unknown_name
 from panewise.core.ordinals import OrdinalKind
+from panewise.core.schema import SourceSchema
 from panewise.progress.notation import (
     constant_reader,
     constant_to_json,
@@ -25,6 +28,8 @@ from panewise.progress.notation import (
     pattern_to_json,
     pattern_to_state,
     successor,
+    values_of,
+    with_values,
 )
 from panewise.progress.patterns import WILDCARD, Below, Between, Constant, OneOf, Pattern, Wildcard
 from panewise.progress.watermarks import FINISHED
@@ -58,15 +63,22 @@ class Punctuation:
         return cls(tuple(sorted((a, p) for a, p in patterns.items() if not isinstance(p, Wildcard))))
 
     @classmethod
-    def below(cls, attribute: str, bound: int, /, **constants: Any) -> Punctuation:
-        """Linear, or group-wise linear when grouping constants are given."""
+    def below(cls, attribute: str, bound: int | date | str, /, **constants: Any) -> Punctuation:
+        """Linear, or group-wise linear when grouping constants are given.
+
+        A bound in ``datetime``, ``date`` or ISO text becomes an ordinal when the promise reaches its stream.
+        """
         if not constants:
-            return cls(((attribute, Below(bound)),))
-        return cls.of({attribute: Below(bound), **{a: Constant(v) for a, v in constants.items()}})
+            return cls(((attribute, Below(bound)),))  # type: ignore[arg-type]
+        return cls.of({attribute: Below(bound),  # type: ignore[arg-type]
+                       **{a: Constant(v) for a, v in constants.items()}})
 
     @classmethod
     def up_to(cls, attribute: str, last: int, /, **constants: Any) -> Punctuation:
         """The inclusive reading: no value up to and including ``last`` comes any more (erratum E2)."""
+        if not isinstance(last, int):
+            raise ProgressError(f"up_to({attribute!r}, {last!r}): what comes right after is known of integers only: "
+                                "use below() with the first value that can still come")
         return cls.below(attribute, last + 1, **constants)
 
     @classmethod
@@ -102,6 +114,26 @@ class Punctuation:
             read = constant_reader(name, types[name] if types is not None else None)
             found[name] = pattern_from_json(name, value, read, bare=Constant)
         return cls.of(found)
+
+    def arriving(self, schema: SourceSchema, stream: str, ordering: Collection[str] = ()) -> Punctuation:
+        """The promise in the terms of a stream: no column that it does not have, times of ``ordering`` as ordinals.
+
+        A program may give times as ``datetime``, ``date`` or ISO text.
+
+        >>> from datetime import datetime
+        >>> clicks = SourceSchema({"ts": pa.timestamp("us", tz="UTC")}, time="ts")
+        >>> print(Punctuation.below("ts", datetime(1970, 1, 1, 0, 1)).arriving(clicks, "clicks"))
+        (ts < 60000000)
+        """
+        changed: dict[str, Pattern] = {}
+        for name, pattern in self.patterns:
+            if schema.columns and name not in schema.columns:
+                raise ProgressError(f"stream {stream!r}: punctuation {self} names {name!r}, which is no column of the "
+                                    f"stream: {unknown_name('column', name, schema.columns)}")
+            ordered = name == schema.time or name in ordering
+            if ordered and schema.columns and not all(isinstance(value, int) for value in values_of(pattern)):
+                changed[name] = with_values(pattern, ordinal_reader(name, schema.ordinal_kind(name)))
+        return self if not changed else Punctuation.of({**dict(self.patterns), **changed})
 
     def to_state(self) -> dict[str, Any]:
         """As saved state has it: exact without a schema."""

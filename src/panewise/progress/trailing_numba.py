@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.compiling import compiled
 
-@numba.njit(cache=True, nogil=True)
+
+@compiled
 def _ascending(values: npt.NDArray[np.int64]) -> bool:
     """Without a branch, several rows at a time: as rows mostly come, and then none is late."""
     descents = 0
@@ -16,7 +17,7 @@ def _ascending(values: npt.NDArray[np.int64]) -> bool:
     return descents == 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def behind(values: npt.NDArray[np.int64], first: int, delay: int, reached: int) -> npt.NDArray[np.bool_]:
     """Which values are below ``reached``, or more than the delay below the largest before them."""
     late = np.zeros(len(values), np.bool_)

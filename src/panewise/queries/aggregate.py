@@ -12,15 +12,16 @@ from panewise.aggregates.registry import resolve
 from panewise.core.columns import one_zero
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import Ordinals, from_ordinals, to_ordinals
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.scalar import Scalar
 from panewise.core.schema import ROW_NUM_NAMES
+from panewise.functions import evaluate, type_of
 from panewise.kernels.base import WINDOW_END, WindowKernel
 from panewise.kernels.catalog import Request, make_kernel
 from panewise.kernels.empty_windows import EmptyWindows
 from panewise.kernels.paned import PanedKernel
 from panewise.kernels.panes import WINDOW_ID
 from panewise.kernels.partials import bind
-from panewise.plan.nodes import WID_COLUMN, WindowAggregate
+from panewise.plan.nodes import WID_COLUMN, Explode, WindowAggregate
 from panewise.planner.choices import Stats, statistics_for
 from panewise.planner.strategy import choose
 from panewise.progress.generators import Bounds, Trailing, bound_array
@@ -28,7 +29,7 @@ from panewise.progress.late import LatePolicy, decide
 from panewise.progress.patterns import Pattern
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED
-from panewise.queries.chunks import Chunk
+from panewise.queries.chunks import Chunk, rows_of
 from panewise.windows.extents import extents
 
 ATTRIBUTE = "<window>"
@@ -68,13 +69,14 @@ class WindowStage:
         self.hidden = {column: name for column, name in partition.items() if name.startswith(HIDDEN)}
         hidden_at = len(self.scalars)
         self.scalars += [Scalar.column(column) for column in self.hidden]
-        types = [column.type for column in evaluate(self.scalars, schema.empty_table())]
+        types = [type_of(scalar, schema) for scalar in self.scalars]
         self.key_places = [*range(len(node.keys)), *range(hidden_at, len(self.scalars))]
         names = [*(key.name for key in node.keys), *self.hidden.values()]
         keys = pa.schema([(name, types[i]) for name, i in zip(names, self.key_places, strict=True)])
         bound = bind([(call.name, f) for call, f in zip(node.aggregates, functions, strict=True)],
                      [[types[i] for i in places] for places in self.arguments])
         self.ordered = [function.needs_order for function in functions]
+        self._exploded = any(isinstance(below, Explode) for below in node.walk())
         self.types = types
         plain = [scalar.column_name for scalar in self.scalars if scalar.column_name is not None]
         self._plain = list(dict.fromkeys(plain)) if len(plain) == len(self.scalars) else None
@@ -97,14 +99,8 @@ class WindowStage:
 
     @property
     def has_slack(self) -> bool:
-        """Whether a late row may still count: by a slack policy, where windows close one by one at a bound."""
-        if self.late not in {LatePolicy.CONSISTENT, LatePolicy.GENEROUS}:
-            return False
-        try:
-            self.node.window.spec.closed_below(0)
-        except NotImplementedError:
-            return False
-        return True
+        """Whether a late row may still count: by a slack policy, in windows that close one by one."""
+        return self.late in {LatePolicy.CONSISTENT, LatePolicy.GENEROUS} and self.node.window.spec.takes_late_rows
 
     def prepare(self, chunk: Chunk, *, guarded: bool) -> Prepared:
         """Compute and check everything of a chunk that can be refused; nothing is counted yet.
@@ -115,10 +111,12 @@ class WindowStage:
         values = chunk.values if guarded and chunk.values is not None else self._values(chunk)
         if guarded and self.late is LatePolicy.ERROR:
             self._refuse(values < chunk.bounds, values, chunk)
-        columns = self.evaluate(chunk.table)
+        with rows_of(chunk):
+            columns = self.evaluate(chunk.table)
         keys = pa.Table.from_arrays([one_zero(columns[i]) for i in self.key_places], schema=self.kernel.keys) \
             if self.key_places else NO_KEYS
-        arguments = [[*(columns[i] for i in places), *([pa.array(chunk.arrivals)] if ordered else [])]
+        arrivals = [pa.array(chunk.in_order(exploded=self._exploded))] if any(self.ordered) else []
+        arguments = [[*(columns[i] for i in places), *(arrivals if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
         return Prepared(values, keys, arguments, chunk.guard if guarded else None)
 

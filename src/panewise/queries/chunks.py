@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,10 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.errors import EvaluationError, SchemaError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.generators import Bounds, Trailing, bound_array
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.lineage import Lineage
+
+ELEMENT_BITS = 20
+"""Room for the rows that come from one row of a stream, where they are told apart by one number."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Chunk:
     """The windowing attribute, where it is a column of the source."""
     lineage: Lineage | None = None
     """Of rows that a join has made, where somebody above asks when they were born."""
+    elements: Ordinals | None = None
+    """Of rows that ``explode`` has made: which of those of one row of the stream each is, from 0."""
 
     @cached_property
     def rows(self) -> Ordinals:
@@ -60,6 +67,25 @@ class Chunk:
             return self.guard.late(reached)
         return (self.values < self.bounds) | (self.values < reached)
 
+    def in_order(self, *, exploded: bool) -> Ordinals:
+        """A number for each row that ascends with the arrival of what it comes from, and then with its element.
+
+        ``exploded`` where some rows of the query are elements: numbers of all its rows then leave room for those.
+        """
+        if not exploded:
+            return self.arrivals
+        spread = self.arrivals << ELEMENT_BITS
+        if self.elements is None:
+            return spread
+        if len(self.elements) and int(self.elements.max()) >> ELEMENT_BITS:
+            raise SchemaError(f"a row of stream {self.stream!r} became more than {1 << ELEMENT_BITS:,} rows by explode,"
+                              " and an aggregate of the arrival order cannot count further: cut the array")
+        return spread + self.elements
+
+    def stamped(self, bounds: Ordinals | None) -> Chunk:
+        """The same rows with bounds that each of them brought along."""
+        return self if bounds is None else replace(self, guard=np.maximum(self.bounds, bounds))
+
     def with_table(self, table: pa.Table) -> Chunk:
         """The same rows showing other columns."""
         return replace(self, table=table)
@@ -77,7 +103,9 @@ class Chunk:
     def _at(self, places: npt.NDArray[np.bool_] | Ordinals, table: pa.Table) -> Chunk:
         values = None if self.values is None else self.values[places]
         lineage = None if self.lineage is None else self.lineage.at(places)
-        return Chunk(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values, lineage)
+        elements = None if self.elements is None else self.elements[places]
+        return Chunk(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values, lineage,
+                     elements)
 
     @classmethod
     def concat(cls, chunks: Sequence[Chunk]) -> Chunk:
@@ -90,8 +118,26 @@ class Chunk:
         table = pa.concat_tables([chunk.table for chunk in chunks], promote_options="permissive")
         values = [chunk.values for chunk in chunks if chunk.values is not None]
         known = np.concatenate(values) if len(values) == len(chunks) else None
-        return cls(table, streams, rows, arrivals, bounds, known)
+        elements = None if all(chunk.elements is None for chunk in chunks) else np.concatenate(
+            [np.zeros(len(chunk.rows), np.int64) if chunk.elements is None else chunk.elements for chunk in chunks])
+        return cls(table, streams, rows, arrivals, bounds, known, elements=elements)
+
+
+def at_places(bounds: Ordinals | None, places: Ordinals | None) -> Ordinals | None:
+    """The bounds of the rows that are taken in."""
+    return bounds if bounds is None or places is None else bounds[places]
 
 
 def _array(numbers: Ordinals | range) -> Ordinals:
     return np.arange(numbers.start, numbers.stop) if isinstance(numbers, range) else numbers
+
+
+@contextmanager
+def rows_of(chunk: Chunk) -> Iterator[None]:
+    """An expression that fails on a row of a chunk says which row of the stream it is."""
+    try:
+        yield
+    except EvaluationError as error:
+        if error.row is None or error.row > chunk.table.num_rows:
+            raise
+        raise error.at(chunk.stream, int(chunk.rows[error.row - 1])) from error

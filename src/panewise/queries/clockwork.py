@@ -5,12 +5,10 @@ Nothing here reads a clock: ``now`` is a value (microseconds since the epoch), s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from panewise.core.ordinals import OrdinalKind
-from panewise.core.time import DAY, SECOND
-from panewise.progress.clocks import Heartbeat, IdleSource, Timer
-from panewise.progress.generators import Generator
+from panewise.progress.clocks import clock_ordinal, clock_step, clocks_of
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -18,20 +16,13 @@ from panewise.queries.inputs import StreamInput
 from panewise.queries.operators import MeldInput
 from panewise.queries.pipeline import Path
 
-LONGEST_STEP, SHORTEST_STEP = SECOND, SECOND // 100
-
-
-def clock_ordinal(now: int, kind: OrdinalKind) -> int:
-    """The wall clock as a value of a windowing attribute: days for dates, seconds where the attribute is an integer."""
-    return now // {OrdinalKind.TIMESTAMP: 1, OrdinalKind.DATE: DAY}.get(kind, SECOND)
-
 
 class Clockwork:
     """The streams of one query whose progress policy looks at the wall clock."""
 
     def __init__(self, inputs: Iterable[StreamInput], kind: OrdinalKind) -> None:
         self.kind = kind
-        self.sources = {source.name: source for source in inputs if list(_clocks(source.generator))}
+        self.sources = {source.name: source for source in inputs if list(clocks_of(source.generator))}
 
     def __bool__(self) -> bool:
         return bool(self.sources)
@@ -39,10 +30,7 @@ class Clockwork:
     @property
     def step(self) -> int:
         """How often to tick, in microseconds: four times within the shortest time any policy waits for."""
-        unit = {OrdinalKind.TIMESTAMP: 1, OrdinalKind.DATE: DAY}.get(self.kind, SECOND)
-        waits = [amount * unit for source in self.sources.values() for clock in _clocks(source.generator)
-                 for amount in _amounts(clock) if amount]
-        return max(SHORTEST_STEP, min([LONGEST_STEP, *(wait // 4 for wait in waits)]))
+        return clock_step([source.generator for source in self.sources.values()], self.kind)
 
     def tick(self, now: int) -> Iterator[tuple[StreamInput, int, bool]]:
         """Per stream the bound it may promise now, and whether it fell silent."""
@@ -76,22 +64,3 @@ def set_idle(path: Path, *, idle: bool) -> list[Punctuation]:
 
 def _silent(meld: Meld) -> bool:
     return all(name in meld.idle or table.linear == FINISHED for name, table in meld.tables.items())
-
-
-def _clocks(generator: Generator) -> Iterator[Generator]:
-    if isinstance(generator, Timer | IdleSource):
-        yield generator
-        yield from _clocks(generator.inner)
-    elif isinstance(generator, Heartbeat):
-        yield generator
-
-
-def _amounts(clock: Generator) -> Sequence[int]:
-    match clock:
-        case Timer():
-            return [clock.interval, clock.lull or 0]
-        case IdleSource():
-            return [clock.timeout]
-        case Heartbeat():
-            return [clock.distance]
-    return []

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.bad_rows import BadRow
 from panewise.core.columns import INT64
 from panewise.core.errors import SchemaError
+from panewise.core.names import unknown_name
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
-from panewise.core.schema import SourceSchema
+from panewise.core.schema import SourceKind, SourceSchema
+from panewise.core.tables import as_table
+from panewise.planner.forms import CHANGE
 from panewise.progress.bounds import BoundTable
 from panewise.progress.generators import Bounds, Generator, Observed, Trailing
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.chunks import Chunk
 
-RowsIn: TypeAlias = pa.RecordBatch | pa.Table | Sequence[Mapping[str, Any]]
+RowsIn: TypeAlias = pa.RecordBatch | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+"""Rows as a program has them: Arrow, one row, or several; also whatever has ``__arrow_c_stream__``, pandas included."""
 
 PLAIN = pa.timestamp("us", tz="UTC"), INT64
 """Types whose values are ordinals as they stand."""
+
+
+def plain_rows(item: RowsIn, stream: str) -> RowsIn:
+    """Arrow rows or a list of mappings, of whatever a program pushes."""
+    if isinstance(item, pa.RecordBatch | pa.Table):
+        return item
+    found = as_table(item, stream)
+    if found is not None:
+        return found
+    if not isinstance(item, Iterable):
+        raise SchemaError(f"stream {stream!r}: rows cannot be a {type(item).__name__}: push a mapping, a list of "
+                          "mappings, or a table of Arrow, pandas or Polars")
+    return [item] if isinstance(item, Mapping) else item if isinstance(item, Sequence) else list(item)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Rows under the declared columns."""
+
+    table: pa.Table
+    bad: dict[int, BadRow] = field(default_factory=dict)
+    """What is wrong with the others, by place."""
+    places: Ordinals | None = None
+    """Where the rows of the table stood; None: all of them are there."""
 
 
 class StreamInput:
@@ -39,8 +71,11 @@ class StreamInput:
         self.finished = False
         self._usual: pa.Schema | None = None
 
-    def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
-        """Number checked rows; also the promises the generator makes of them, to be passed on after them."""
+    def take(self, table: pa.Table, arrived: int, places: Ordinals | None = None) -> tuple[Chunk, list[Punctuation]]:
+        """Number checked rows; also the promises the generator makes of them, to be passed on after them.
+
+        ``places`` say where the rows stood among those that arrived, where some were left out.
+        """
         count = table.num_rows
         values, made = None, []
         if self.attribute is None:
@@ -52,21 +87,23 @@ class StreamInput:
             bounds = self._in_force(table, values, seen)
             made = self._generated(seen.after)
         first, arrived = self.rows + 1, self.after + arrived
-        chunk = Chunk(table, self.name, range(first, first + count), range(arrived + 1, arrived + 1 + count), bounds,
+        numbers = range(first, first + count) if places is None else first + places
+        chunk = Chunk(table, self.name, numbers, range(arrived + 1, arrived + 1 + count), bounds,
                       values)
         return chunk, made
 
     def _in_force(self, table: pa.Table, values: Ordinals, seen: Observed) -> Bounds:
         """What the generator knows of each row, and what was promised beside it."""
         promised, bounds = self.bounds, seen.bounds
-        one_by_one = promised.groups or promised.selections or (self.by_substream and seen.own is not None)
+        some = promised.groups or promised.selections or promised.ranges
+        one_by_one = some or seen.own is not None
         if isinstance(bounds, Trailing) and bounds.values is values and not one_by_one and \
                 promised.linear <= bounds.first:
             return bounds
         bounds = seen.before
-        if self.by_substream and seen.own is not None:
+        if seen.own is not None:  # a promise about its substream covers a row whatever results are grouped by
             bounds = np.maximum(bounds, seen.own)
-        if promised.groups or promised.selections:
+        if some:
             return np.maximum(bounds, promised.bounds_for(_by_name(table), len(values)))
         return np.maximum(bounds, promised.linear) if len(values) and promised.linear > bounds[0] else bounds
 
@@ -84,69 +121,121 @@ class StreamInput:
 
     # -- checking
 
-    def checked(self, item: RowsIn) -> pa.Table:
-        """The rows as a table of the declared columns, or an error that names the row and the column."""
+    def no_rows(self) -> pa.Table:
+        """No rows, with the declared columns."""
+        return pa.schema(list(self.schema.columns.items())).empty_table()
+
+    def checked(self, item: RowsIn) -> Checked:
+        """The rows as a table of the declared columns; a column that does not fit is an error, a row that does not is
+        bad."""
         if isinstance(item, pa.RecordBatch):
             table = pa.Table.from_batches([item])
             if self._usual is not None and item.schema.equals(self._usual):
-                return table
+                return Checked(table)
         elif isinstance(item, pa.Table):
             table = item.combine_chunks()
             if self._usual is not None and item.schema.equals(self._usual):
-                return table
+                return Checked(table)
         else:
-            return self._from_rows(item)
+            plain = plain_rows(item, self.name)
+            return self.checked(plain) if isinstance(plain, pa.Table) else self._from_rows(plain)  # type: ignore[arg-type]
         for name in self.needed:
             if name not in table.column_names:
-                raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: no column {name!r}; "
-                                  f"there are {', '.join(table.column_names)}")
+                raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: "
+                                  f"{unknown_name('column', name, table.column_names)}")
         if not self.schema.columns:
-            return table
+            return Checked(table)
+        for name in table.column_names:
+            if name not in self.schema.columns and not self._says_what_changes(name):
+                raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: the rows have a column {name!r}, which "
+                                  f"was not declared: {unknown_name('column', name, self.schema.columns)}")
         names = [n for n in self.schema.columns if n in table.column_names]
         if names == table.column_names and all(table.schema.field(n).type == self.schema.columns[n] for n in names):
             self._usual = table.schema  # the next batches of this schema need no look
-            return table
+            return Checked(table)
         columns = [self._typed(table.column(n), n, self.schema.columns[n]) for n in names]
-        return pa.table(columns, names=names)
+        return Checked(pa.table(columns, names=names))
+
+    def _says_what_changes(self, name: str) -> bool:
+        """Tables may say which rows leave, in a column that is no column of theirs."""
+        return name == CHANGE and self.schema.kind is not SourceKind.STREAM
 
     def _typed(self, column: pa.ChunkedArray, name: str, expected: pa.DataType) -> pa.ChunkedArray:
         if column.type == expected:
             return column
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if text != (pa.types.is_string(expected) or pa.types.is_large_string(expected)) and column.type != pa.null():
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or \
+            pa.types.is_string_view(column.type)
+        wanted = pa.types.is_string(expected) or pa.types.is_large_string(expected)
+        truth = pa.types.is_boolean(column.type) != pa.types.is_boolean(expected)
+        if ((text != wanted and not pa.types.is_dictionary(column.type)) or truth) and column.type != pa.null():
             raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: {name!r} is {column.type}, expected "
                               f"{expected}; convert the column before it is pushed")
         try:
-            return column.cast(expected)
+            found = column.cast(expected)
+            if pa.types.is_date(expected) and pa.types.is_timestamp(column.type) and \
+                    not found.cast(column.type).equals(column):
+                raise pa.ArrowInvalid("a date has no time of day")
+            return found
         except pa.ArrowException as error:
             raise SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {name!r} is {column.type}, expected "
                               f"{expected}: {error}") from error
 
-    def _from_rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    def _from_rows(self, rows: Sequence[Mapping[str, Any]]) -> Checked:
+        for i, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise SchemaError(f"stream {self.name!r}, row {self.rows + 1 + i}: a row is a mapping from columns to "
+                                  f"values, not {type(row).__name__}: {str(row)[:60]}")
         columns = self.schema.columns
         if not columns:
             return self.checked(pa.Table.from_pylist(list(rows)))
+        bad: dict[int, BadRow] = {}
+        known = columns.keys()
         for i, row in enumerate(rows):
-            for name in self.needed:
-                if name not in row:
-                    raise SchemaError(f"stream {self.name!r}, row {self.rows + 1 + i}: no column {name!r}; "
-                                      f"there are {', '.join(row)}")
-        arrays = [self._column([row.get(n) for row in rows], n, t) for n, t in columns.items()]
-        return pa.table(arrays, names=list(columns))
+            if not row.keys() <= known and (wrong := [n for n in row if n not in known
+                                                      and not self._says_what_changes(n)]):
+                bad[i] = self._bad(row, i, wrong[0], unknown_name("column", wrong[0], columns))
+        arrays = []
+        for name, kind in columns.items():
+            array, wrong_at = self._column([row.get(name) for row in rows], kind)
+            arrays.append(array)
+            for i in wrong_at:
+                bad.setdefault(i, self._bad(rows[i], i, name, f"{name!r} is {rows[i].get(name)!r}, expected {kind}"))
+        table = pa.table(arrays, names=list(columns))
+        if not bad:
+            return Checked(table)
+        places = np.array([i for i in range(len(rows)) if i not in bad], np.int64)
+        return Checked(table.take(pa.array(places)).combine_chunks(), bad, places)
 
-    def _column(self, values: list[Any], name: str, expected: pa.DataType) -> pa.Array:
-        temporal = pa.types.is_timestamp(expected) or pa.types.is_date(expected)
-        read = OrdinalKind.of(expected).parse if temporal else None
+    def _bad(self, row: Mapping[str, Any], at: int, column: str, reason: str) -> BadRow:
+        return BadRow(f"stream {self.name!r}, row {self.rows + 1 + at}", reason, column, str(dict(row)))
+
+    def _column(self, values: list[Any], expected: pa.DataType) -> tuple[pa.Array, list[int]]:
+        """The values in their type, and the places of those that it cannot hold without a loss."""
+        whole = pa.types.is_integer(expected) or pa.types.is_timestamp(expected) or pa.types.is_date(expected)
+        read = OrdinalKind.of(expected).parse if whole and not pa.types.is_integer(expected) else None
+
+        def one(value: Any) -> Any:
+            if read is not None and isinstance(value, str | date):
+                return read(value)
+            if whole and isinstance(value, float | Decimal) and value != int(value):
+                raise ValueError("it is no whole number")
+            if isinstance(value, bool) and not pa.types.is_boolean(expected) and pa.types.is_primitive(expected):
+                raise ValueError("it is a truth value")
+            return value
+
         try:
-            return pa.array([read(v) if read is not None and isinstance(v, str) else v for v in values], expected)
+            return pa.array([one(v) for v in values], expected), []
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            found: list[Any] = []
+            wrong: list[int] = []
             for i, value in enumerate(values):
                 try:
-                    pa.array([read(value) if read is not None and isinstance(value, str) else value], expected)
-                except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-                    raise SchemaError(f"stream {self.name!r}, row {self.rows + 1 + i}: {name!r} is {value!r}, expected "
-                                      f"{expected}") from error
-            raise
+                    found.append(pa.array([one(value)], expected)[0])
+                except (pa.ArrowException, ValueError, TypeError, OverflowError):
+                    found.append(None)
+                    wrong.append(i)
+            return pa.array([None if v is None else v.as_py() if not whole or read is None else v.value
+                             for v in found], expected), wrong
 
     def ordinals(self, table: pa.Table, name: str) -> Ordinals:
         """A column by which rows are ordered; an error names the row."""

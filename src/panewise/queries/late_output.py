@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.ordinals import OrdinalKind, from_ordinals
-from panewise.progress.late import LatePolicy, decide
+from panewise.progress.late import LATE_KEEP, LatePolicy, decide
 from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
 from panewise.queries.inputs import StreamInput
 from panewise.queries.late_tables import runs, together
+from panewise.queries.one_at_a_time import OneAtATime
 
 LATE = "late"
 """The column that says why: the stream, the row's position in it, the bound in force, and how far below the row is."""
@@ -32,29 +35,49 @@ def refuse_late(chunk: Chunk, late: npt.NDArray[np.bool_], attribute: str, kind:
 
 
 class LateOutput:
-    """Counts late rows, keeps them where the policy says so, and tells those who listen."""
+    """Counts late rows, keeps the newest where the policy says so, and tells those who listen.
 
-    def __init__(self, policy: LatePolicy, streams: Sequence[str]) -> None:
-        self.policy = policy
+    Every late row is counted. At most ``keep`` of them are kept, and none as soon as somebody listens: then all leave
+    as they come.
+    """
+
+    def __init__(self, policy: LatePolicy, streams: Sequence[str], keep: int = LATE_KEEP) -> None:
+        self.policy, self.keep = policy, keep
         self.counts = dict.fromkeys(streams, 0)
-        self.kept: list[pa.Table] = []
+        self.forgotten = 0
+        """How many rows were kept and had to make room for newer ones."""
+        self.kept: deque[pa.Table] = deque()
         """The rows as they came."""
-        self.reasons: list[pa.Table] = []
+        self.reasons: deque[pa.Table] = deque()
         """For each of them why it is late."""
         self.listeners: list[Callable[[pa.Table], object]] = []
+        self._held = 0
 
     def add(self, source: StreamInput, chunk: Chunk, late: npt.NDArray[np.bool_], watermark: int) -> None:
         """Some rows of a batch were late; ``watermark`` is what the aggregate had been promised of all its inputs."""
         self.counts[source.name] += int(np.count_nonzero(late))
-        if self.policy is LatePolicy.DROP and not self.listeners:
+        keeps = self.policy is not LatePolicy.DROP and self.keep > 0 and not self.listeners
+        if not keeps and not self.listeners:
             return
         rows = chunk.filter(late)
         reasons = self._reasons(source, rows, watermark)
-        if self.policy is not LatePolicy.DROP:
-            self.kept.append(rows.table)
-            self.reasons.append(reasons)
+        if keeps:
+            self._keep(rows.table, reasons)
         for listener in self.listeners:
             listener(_joined(rows.table, reasons))
+
+    def _keep(self, rows: pa.Table, reasons: pa.Table) -> None:
+        self.kept.append(rows)
+        self.reasons.append(reasons)
+        self._held += rows.num_rows
+        while self._held > self.keep:
+            surplus, first = self._held - self.keep, self.kept[0].num_rows
+            for tables in (self.kept, self.reasons):
+                oldest = tables.popleft()
+                if surplus < first:  # copied: a slice would keep all of it in memory
+                    tables.appendleft(oldest.take(pa.array(np.arange(surplus, first))))
+            self._held -= min(surplus, first)
+            self.forgotten += min(surplus, first)
 
     @property
     def count(self) -> int:
@@ -82,7 +105,7 @@ class LateOutput:
 
     def forget(self) -> None:
         """What was kept is not kept any longer."""
-        self.kept, self.reasons = [], []
+        self.kept, self.reasons, self._held = deque(), deque(), 0
 
     def _reasons(self, source: StreamInput, rows: Chunk, watermark: int) -> pa.Table:
         count = rows.table.num_rows
@@ -102,31 +125,33 @@ class LateOutput:
 
     # -- saving
 
-    def snapshot(self) -> tuple[dict[str, int], dict[str, pa.Table]]:
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         """Counts, and what is kept."""
         kept = runs(self.kept, self.reasons)
-        return dict(self.counts), {f"late {what} {i}": table for i, pair in enumerate(kept)
-                                   for what, table in zip(("rows", "reasons"), pair, strict=True)}
+        tables = {f"late {what} {i}": table for i, pair in enumerate(kept)
+                  for what, table in zip(("rows", "reasons"), pair, strict=True)}
+        return {"counts": dict(self.counts), "forgotten": self.forgotten}, tables
 
-    def restore(self, counts: Mapping[str, int], tables: Mapping[str, pa.Table]) -> None:
+    def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
-        self.counts = dict(counts)
-        saved = range(sum(name.startswith("late rows ") for name in tables))
-        self.kept, self.reasons = ([tables[f"late {what} {i}"] for i in saved] for what in ("rows", "reasons"))
+        self.forget()
+        self.counts, self.forgotten = dict(header["counts"]), int(header["forgotten"])
+        for i in range(sum(name.startswith("late rows ") for name in tables)):
+            self._keep(tables[f"late rows {i}"], tables[f"late reasons {i}"])
 
 
-class ShowsLateRows:
+class ShowsLateRows(OneAtATime):
     """What every running query tells of its late rows."""
 
     _late: LateOutput
 
     def on_late(self, listener: Callable[[pa.Table], object]) -> Callable[[pa.Table], object]:
-        """Call a function with late rows as they come, under every policy.
+        """Call a function with late rows as they come, under every policy; from then on none is kept.
 
         The rows have one column more, ``late``: the stream, the row's position in it, the bound that was in force, and
         by how much the row missed it.
         """
-        self._late.listeners.append(listener)
+        self._late.listeners.append(self._turn.later(listener))
         return listener
 
     @property
@@ -136,7 +161,7 @@ class ShowsLateRows:
 
     @property
     def late_rows(self) -> pa.Table:
-        """The late rows as they came; kept under every late policy but ``drop`` (which only counts them)."""
+        """The newest late rows as they came; under ``drop``, and where somebody listens, none is kept."""
         return self._late.rows()
 
     @property
@@ -148,6 +173,15 @@ class ShowsLateRows:
     def late_count(self) -> int:
         """How many rows were late."""
         return self._late.count
+
+    @property
+    def late_forgotten(self) -> int:
+        """How many late rows were kept and had to make room for newer ones (``late_keep``)."""
+        return self._late.forgotten
+
+    def late_told(self) -> dict[str, Any]:
+        """What a status says of late rows beside their number."""
+        return {"late_policy": self._late.policy.value, "late_forgotten": self.late_forgotten}
 
     def take_late_rows(self) -> pa.Table:
         """The late rows since the last call; they are not kept any longer."""

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from panewise.core.errors import UnsupportedError
 from panewise.core.schema import ROW_NUM_NAMES
-from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union, WindowAggregate
+from panewise.plan.nodes import Explode, Filter, Node, Project, Qualify, Source, Union, WindowAggregate
+from panewise.planner.read_columns import ReadOfElements, columns_of_elements
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import Punctuation
-from panewise.queries.chunks import Chunk
-from panewise.queries.operators import Apply, MeldInput, Passing, Prefix, Rename, Select
+from panewise.queries.chunks import Chunk, rows_of
+from panewise.queries.operators import Apply, Exploding, MeldInput, Passing, Prefix, Rename, Select
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Path:
     def process(self, chunk: Chunk) -> Chunk:
         """Rows of the source as the aggregate sees them."""
         for operator in self.operators:
-            chunk = operator.process(chunk)
+            with rows_of(chunk):
+                chunk = operator.process(chunk)
         return chunk
 
     def advance(self, punctuation: Punctuation) -> list[Punctuation]:
@@ -46,7 +48,7 @@ class Path:
     @property
     def selects(self) -> bool:
         """Whether some rows of the source do not come to the aggregate."""
-        return any(isinstance(operator, Select) for operator in self.operators)
+        return any(isinstance(operator, Select | Exploding) for operator in self.operators)
 
     def then(self, *operators: Passing) -> Path:
         """A longer way."""
@@ -96,6 +98,8 @@ class Pipeline:
                         read = {c for item in operator.items for c in item.scalar.columns}
                     case Select():
                         read |= operator.predicate.columns
+                    case Exploding():
+                        read = read.difference(operator.node.names) | operator.node.collection.columns
                     case Rename():
                         read = set(operator.before)
                     case Prefix():
@@ -116,32 +120,36 @@ def compile_plan(plan: Node) -> Pipeline:
         node = node.input
     melds: list[Meld] = []
     by_position = node.window.attribute in ROW_NUM_NAMES
-    paths = _paths(node.input, None if by_position else node.window.attribute, melds)
+    read = columns_of_elements(plan)
+    paths = _paths(node.input, None if by_position else node.window.attribute, melds, read)
     if node.window.predicate is not None:  # rows that fail it are in no window
         paths = [path.then(Select(node.window.predicate)) for path in paths]
     return Pipeline(node, tuple(paths), tuple(melds), tuple(reversed(above)))
 
 
-def _paths(node: Node, attribute: str | None, melds: list[Meld]) -> list[Path]:
+def _paths(node: Node, attribute: str | None, melds: list[Meld], read: ReadOfElements) -> list[Path]:
     match node:
         case Source():
             return [Path(node, (), attribute)]
         case Filter():
-            return [path.then(Select(node.predicate)) for path in _paths(node.input, attribute, melds)]
+            return [path.then(Select(node.predicate)) for path in _paths(node.input, attribute, melds, read)]
+        case Explode():
+            below = None if attribute in node.names else attribute
+            return [path.then(Exploding(node, read[node])) for path in _paths(node.input, below, melds, read)]
         case Project():
             below = next((i.scalar.column_name for i in node.items if i.name == attribute), None)
-            return [path.then(Apply(node.items)) for path in _paths(node.input, below, melds)]
+            return [path.then(Apply(node.items)) for path in _paths(node.input, below, melds, read)]
         case Qualify():
             below = attribute.removeprefix(f"{node.alias}.") if attribute else None
-            return [path.then(Prefix(node.alias)) for path in _paths(node.input, below, melds)]
+            return [path.then(Prefix(node.alias)) for path in _paths(node.input, below, melds, read)]
         case Union():
-            return _union(node, attribute, melds)
+            return _union(node, attribute, melds, read)
         case _:
             raise UnsupportedError(f"{type(node).__name__} under a window aggregate is not run by the embedded engine; "
                                    "use engine='oracle'")
 
 
-def _union(node: Union, attribute: str | None, melds: list[Meld]) -> list[Path]:
+def _union(node: Union, attribute: str | None, melds: list[Meld], read: ReadOfElements) -> list[Path]:
     meld = Meld(len(node.parts), attribute or "")
     melds.append(meld)
     names = node.columns
@@ -151,5 +159,5 @@ def _union(node: Union, attribute: str | None, melds: list[Meld]) -> list[Path]:
         if attribute in names and part.columns:
             below = part.columns[names.index(attribute)]
         rename = [Rename(names, part.columns)] if names and part.columns != names else []
-        paths += [path.then(*rename, MeldInput(meld, number)) for path in _paths(part, below, melds)]
+        paths += [path.then(*rename, MeldInput(meld, number)) for path in _paths(part, below, melds, read)]
     return paths

@@ -11,35 +11,41 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.bad_rows import BadRows
 from panewise.core.errors import CheckpointError, PlanError, SchemaError
+from panewise.core.names import did_you_mean
+from panewise.core.ordinals import Ordinals
+from panewise.functions import truth
 from panewise.kernels.emission import CHANGE, Emission, Emitter
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Project, Source
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
-from panewise.progress.late import LatePolicy
-from panewise.progress.policy import parse_progress
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
+from panewise.progress.policy import check_policies, parse_progress
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.admission import Admission, InputRules, ShowsBadRows
 from panewise.queries.aggregate import WindowStage
-from panewise.queries.chunks import Chunk
+from panewise.queries.chunks import Chunk, at_places
 from panewise.queries.clockwork import Clockwork, set_idle
 from panewise.queries.events import WindowEvent, WindowLog
 from panewise.queries.foreign import refuse_foreign
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.late_output import LateOutput, ShowsLateRows, refuse_late
-from panewise.queries.operators import project, truth
+from panewise.queries.one_at_a_time import in_zone_of_plan
+from panewise.queries.operators import project
 from panewise.queries.pipeline import Pipeline, compile_plan
 from panewise.queries.profile import Profile
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, build_status
 
 KIND = "embedded-query"
-VERSION = 3
+VERSION = 4
 
 Progress: TypeAlias = str | Mapping[str, str]
 
 
-class WindowQuery(ShowsLateRows):
+class WindowQuery(ShowsLateRows, ShowsBadRows):
     """One plan on the embedded engine.
 
     ``progress`` is one policy for all streams or one per stream. Results do not depend on how rows are cut into
@@ -50,25 +56,25 @@ class WindowQuery(ShowsLateRows):
     also for windows in which they have no rows.
     """
 
-    def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: Progress = "source",
+    @in_zone_of_plan
+    def __init__(self, plan: Node, *, late: str | LatePolicy = DEFAULT_LATE, progress: Progress = "source",
                  events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final",
-                 profile: bool = False, empty_windows: bool = False) -> None:
+                 profile: bool = False, empty_windows: bool = False, rules: InputRules | None = None) -> None:
         check(plan, "embedded")
         self.plan, self.late = plan, LatePolicy.parse(late)
         self._progress, self._strategy, self._stats, self._empty = progress, strategy, stats, empty_windows
         self._pipeline: Pipeline = compile_plan(plan)
         window = self._pipeline.aggregate.window
         self._inputs = {name: self._input(source) for name, source in self._pipeline.sources.items()}
-        if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self._inputs))):
-            raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
-                            f"it reads {', '.join(self._inputs)}")
+        check_policies(progress, self._inputs)
         self.profile: Profile | None = Profile() if profile else None
         """Time per operator, if asked for."""
         if self.profile is not None:
             self._pipeline = self.profile.pipeline(self._pipeline)
         self._paths = {name: self._pipeline.paths_of(name) for name in self._inputs}
         self._log = WindowLog(window, watch=events)
-        self._late = LateOutput(self.late, self.streams)
+        self._late = LateOutput(self.late, self.streams, (rules or InputRules()).late_keep)
+        self._admission = Admission(plan, self._inputs.values(), rules)
         self._clocks = Clockwork(self._inputs.values(), window.ordinal)
         self.emission = Emission.parse(emit, window.ordinal)
         if self.emission.mode != "final" and CHANGE in plan.columns:
@@ -92,26 +98,32 @@ class WindowQuery(ShowsLateRows):
         """The streams at the border."""
         return list(self._inputs.values())
 
-    def push(self, stream: str, item: RowsIn | Punctuation) -> pa.Table:
+    def push(self, stream: str, item: RowsIn | Punctuation | BadRows, *, bounds: Ordinals | None = None) -> pa.Table:
         """Take in rows or a punctuation of one stream; the results it closes.
 
-        A refused item leaves the query as it was.
+        A refused item leaves the query as it was. ``bounds`` are those that were in force when the rows came to the
+        source, where it knows more than the query has been promised.
         """
         source = self._stream(stream)
         if isinstance(item, Punctuation):
+            item = self._admission.promise(stream, item)
             if self._clocks:
                 self._clocks.sign_of_life(source, item)
             if not source.promise(item):
                 return self._present([])
             return self._advance(stream, [item])
-        table = source.checked(item)
+        admitted = self._admission.admit(stream, item)
+        table = admitted.table
         if table.num_rows == 0:
+            source.rows += admitted.seen
+            self._admission.note(admitted)
             return self._present([])
         if self._stage is None:
             self._bind({stream: table.schema})
         saved, idle = source.generator.snapshot(), source.generator.idle
         try:
-            chunk, promises = source.take(table, self._arrived)
+            chunk, promises = source.take(table, self._arrived, admitted.places)
+            chunk = chunk.stamped(at_places(bounds, admitted.places))
             broken = self._broken_promises(stream, chunk)
             arriving = [(path, path.process(chunk)) for path in self._paths[stream]]
             ready = [(seen, self._running.prepare(seen, guarded=path.attribute is not None)) for path, seen in arriving]
@@ -119,12 +131,13 @@ class WindowQuery(ShowsLateRows):
         except Exception:
             source.generator.restore(saved)
             raise
-        source.rows += table.num_rows
+        source.rows += admitted.seen
+        self._admission.note(admitted)
         self._arrived += table.num_rows
         if any(mask.any() for _, mask in masks) or (broken is not None and broken.any()):
             late = np.zeros(table.num_rows, np.bool_) if broken is None else broken
             for seen, mask in masks:
-                late[seen.rows[mask] - int(chunk.rows[0])] = True
+                late[np.searchsorted(chunk.rows, seen.rows[mask])] = True
             self._late.add(source, chunk, late, self._running.watermark)
         if idle:
             self._wake(stream)
@@ -150,6 +163,7 @@ class WindowQuery(ShowsLateRows):
         """One input has ended, or all have: every window no other input can add to is output."""
         names = self.streams if stream is None else (stream,)
         parts = [self.push(name, END) for name in names if not self._stream(name).finished]
+        self._admission.close(names)
         return pa.concat_tables(parts) if parts else self._present([])
 
     def tick(self, now: int) -> pa.Table:
@@ -171,6 +185,11 @@ class WindowQuery(ShowsLateRows):
         if self._emitter is None or self._stage is None:
             return self._present(parts)
         return self._changes(self._emitter.after_tick(parts, now))
+
+    def silence(self, stream: str, silent: bool) -> pa.Table:
+        """Somebody else saw a stream fall silent, so that it holds no other back, or wake up; what that closes."""
+        parts = [part for path in self._paths[stream] for part in self._close(set_idle(path, idle=silent))]
+        return self._present(parts)
 
     def _wake(self, stream: str) -> None:
         for path in self._paths[stream]:
@@ -246,13 +265,13 @@ class WindowQuery(ShowsLateRows):
             self._log.watch = True
             if self._stage is not None:
                 self._log.open = set(self._stage.kernel.open_windows())
-        self._log.listeners.append(listener)
+        self._log.listeners.append(self._turn.later(listener))
         return listener
 
     @property
     def events(self) -> deque[WindowEvent]:
         """The newest openings and closings of windows, if they are watched."""
-        return self._log.events
+        return self._log.events.copy()
 
     # -- what a user can ask
 
@@ -289,8 +308,10 @@ class WindowQuery(ShowsLateRows):
 
         Listing windows costs a look at the whole state; ``status(windows=0)`` only counts.
         """
-        return build_status(self._stage, self._inputs, self._late.counts, window=self._pipeline.aggregate.window,
-                            arrived=self._arrived, listed=windows)
+        found = build_status(self._stage, self._inputs, self._late.counts, window=self._pipeline.aggregate.window,
+                             arrived=self._arrived, listed=windows, admission=self._admission)
+        found.update(self.late_told())
+        return found
 
     # -- saving
 
@@ -306,7 +327,7 @@ class WindowQuery(ShowsLateRows):
             "query": self.fingerprint, "late": self.late.value, "arrived": self._arrived,
             "late_count": late_count, "inputs": {n: s.snapshot() for n, s in self._inputs.items()},
             "melds": [meld.snapshot() for meld in self._pipeline.melds], "open": sorted(self._log.open),
-            "extra": dict(extra or {}),
+            "extra": dict(extra or {}), "admission": self._admission.snapshot(),
         }
         if self._emitter is not None:
             header["emission"], tables["shown"] = self._emitter.snapshot()
@@ -333,6 +354,7 @@ class WindowQuery(ShowsLateRows):
             meld.restore(state)
         self._arrived, self._log.open = header["arrived"], set(header["open"])
         self._late.restore(header["late_count"], tables)
+        self._admission.restore(header.get("admission"))
         if self._emitter is not None and "emission" in header:
             self._emitter.restore(header["emission"], tables["shown"])
         return dict(header["extra"])
@@ -347,7 +369,8 @@ class WindowQuery(ShowsLateRows):
 
     def _stream(self, name: str) -> StreamInput:
         if name not in self._inputs:
-            raise PlanError(f"the query does not read a stream {name!r}; it reads {', '.join(self._inputs)}")
+            raise PlanError(f"the query does not read a stream {name!r}; it reads {', '.join(self._inputs)}"
+                            f"{did_you_mean(name, self._inputs)}")
         return self._inputs[name]
 
     def _input(self, source: Source) -> StreamInput:
@@ -374,5 +397,6 @@ class WindowQuery(ShowsLateRows):
                                   empty_windows=self._empty)
         if self.emission.mode != "final":
             self._emitter = Emitter(self.emission, self._stage.kernel)
+        self._present([])  # what stands above the windows is bound, too
         if self.profile is not None:
             self._stage = self.profile.stage(self._stage)

@@ -16,23 +16,26 @@ from panewise.kernels.base import WINDOW_END
 from panewise.kernels.panes import WINDOW_ID
 from panewise.plan.nodes import WindowClause
 from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.admission import Admission
 from panewise.queries.aggregate import WindowStage
 from panewise.queries.inputs import StreamInput
 
 WINDOWS_LISTED = 20
-SCALARS = ("rows", "late", "watermark", "open_windows", "window_groups", "partials", "buffered", "state_bytes")
+SCALARS = ("rows", "late", "bad", "watermark", "open_windows", "window_groups", "partials", "buffered", "state_bytes")
 
 
 class QueryStatus(dict[str, Any]):
     """A dictionary that prints as a page.
 
-    ``rows``, ``late``, ``watermark``, ``open_windows``, ``window_groups`` (window and group pairs), ``partials``,
-    ``buffered`` rows, ``state_bytes``; ``streams`` by name; ``windows``, the oldest open ones: ``wid``, ``start``,
-    ``end``, ``groups``, ``closes_at`` (the bound that closes it) and ``missing`` (how far the watermark is from it).
+    ``rows``, ``late`` (with ``late_policy``, and ``late_forgotten``, those that made room for newer ones), ``bad``,
+    ``watermark``, ``open_windows``, ``window_groups`` (window and group pairs), ``partials``, ``buffered`` rows,
+    ``state_bytes``; ``streams`` by name; ``windows``, the oldest open ones: ``wid``, ``start``, ``end``, ``groups``,
+    ``closes_at`` (the bound that closes it) and ``missing`` (how far the watermark is).
     """
 
     def __repr__(self) -> str:
-        head = f"{self['rows']:,} rows in, {self['late']:,} late, watermark {_text(self['watermark'])}"
+        bad = f"{self['bad']:,} bad, " if self.get("bad") else ""
+        head = f"{self['rows']:,} rows in, {self._late()}, {bad}watermark {_text(self['watermark'])}"
         state = (f"{self['open_windows']:,} open windows, {self['window_groups']:,} window groups, "
                  f"{self['partials']:,} partials, {self['buffered']:,} buffered rows, {self['state_bytes']:,} bytes")
         parts = [head, state, _grid(*self._streams())]
@@ -42,9 +45,16 @@ class QueryStatus(dict[str, Any]):
             parts.append(f"… the {len(self['windows'])} oldest of {self['open_windows']:,} open windows")
         return "\n".join(parts)
 
+    def _late(self) -> str:
+        """How many rows were late, under which policy, and how many of them are not kept any more."""
+        if not self["late"] or "late_policy" not in self:
+            return f"{self['late']:,} late"
+        gone = f", {self['late_forgotten']:,} of them no longer kept" if self.get("late_forgotten") else ""
+        return f"{self['late']:,} late (late={self['late_policy']!r}{gone})"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        head = " · ".join(f"<b>{escape(_text(self[name]))}</b> {name.replace('_', ' ')}" for name in SCALARS)
+        head = " · ".join(f"<b>{escape(_text(self.get(name, 0)))}</b> {name.replace('_', ' ')}" for name in SCALARS)
         tables = [_html(*self._streams()), *([_html(*self._windows())] if self["windows"] else [])]
         return f"<div><p>{head}</p>{''.join(tables)}</div>"
 
@@ -62,17 +72,18 @@ class QueryStatus(dict[str, Any]):
 
 
 def build_status(stage: WindowStage | None, inputs: Mapping[str, StreamInput], late: Mapping[str, int], *,
-                 window: WindowClause, arrived: int, listed: int) -> QueryStatus:
+                 window: WindowClause, arrived: int, listed: int, admission: Admission) -> QueryStatus:
     """Look at everything; listing windows costs a look at every partial, counting them does not."""
     counters = stage.kernel.counters() if stage is not None else {}
     kind = window.ordinal
     bound = stage.watermark if stage is not None else NO_BOUND
     return QueryStatus(
-        rows=arrived, late=sum(late.values()), watermark=bound_text(bound, kind),
+        rows=arrived, late=sum(late.values()), bad=admission.count, watermark=bound_text(bound, kind),
         open_windows=counters.get("open_windows", 0), partials=counters.get("partials", 0),
         window_groups=counters.get("window_groups", 0), buffered=counters.get("buffered", 0),
         state_bytes=counters.get("bytes", 0),
-        streams={name: {"rows": s.rows, "late": late[name], "finished": s.finished, "idle": s.generator.idle,
+        streams={name: {"rows": s.rows, "late": late[name], "bad": admission.counts[name],
+                        "finished": s.finished, "idle": s.generator.idle,
                         "watermark": bound_text(FINISHED if s.finished else s.bounds.linear, kind),
                         "groups_ahead": sum(len(t.bounds) for t in s.bounds.groups.values()),
                         "progress": s.generator.describe()}

@@ -163,6 +163,15 @@ class WindowSpec(ABC):
             inside &= at < extent.end
         return inside
 
+    @property
+    def takes_late_rows(self) -> bool:
+        """Whether a row behind the bound can still be in windows that are open, as the late policy says."""
+        try:
+            self.closed_below(0)
+        except NotImplementedError:
+            return False
+        return True
+
     def closed_below(self, bound: int) -> int:
         """All windows with an id below this are complete once every future value is at least ``bound``.
 

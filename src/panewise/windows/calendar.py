@@ -7,7 +7,7 @@ A day of a time zone may have 23 or 25 hours and a month 28 to 31 days, so bound
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -17,7 +17,7 @@ import numpy as np
 from panewise.core.errors import QuantityError, WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import OrdinalKind, Ordinals
-from panewise.core.time import DAY, EPOCH, parse_timestamp
+from panewise.core.time import DAY, local_instant, parse_timestamp
 from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
 
 UNITS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
@@ -170,26 +170,7 @@ def _boundary(origin: datetime, days: int, months: int, timezone: str) -> int:
     month = origin.year * 12 + origin.month - 1 + months
     try:
         local = origin.replace(year=month // 12, month=month % 12 + 1) + timedelta(days=days)
-        return _instant(local, ZoneInfo(timezone))
+        return local_instant(local, timezone)
     except (ValueError, OverflowError) as error:
         raise QuantityError("a calendar window begins or ends outside the years 1 to 9999: use a shorter RANGE, or "
                             "leave out rows so far away") from error
-
-
-def _instant(local: datetime, zone: ZoneInfo) -> int:
-    """The first instant at which the clocks of the zone show this wall time, or a later one if they skip it."""
-    at = local.replace(tzinfo=zone)
-    instant = parse_timestamp(at)
-    skipped = at.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != local
-    if not skipped:
-        return instant
-    # Fold 1 reads a skipped time with the new offset and so lies before the change, fold 0 lies at or after it.
-    later = at.replace(fold=1)
-    after, low, high = later.utcoffset(), parse_timestamp(later), instant
-    while low < high:
-        middle = (low + high) // 2
-        if (EPOCH + timedelta(microseconds=middle)).astimezone(zone).utcoffset() == after:
-            high = middle
-        else:
-            low = middle + 1
-    return low

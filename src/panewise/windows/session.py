@@ -42,6 +42,11 @@ class SessionWindow(WindowSpec):
         """A pause is a pause of one key."""
         return True
 
+    @property
+    def takes_late_rows(self) -> bool:
+        """A late row that touches an open session is in it."""
+        return True
+
     def spans(self, rows: Rows) -> tuple[Ordinals, Ordinals]:
         """For every row the start and the end (exclusive) of its session."""
         order = np.lexsort((rows.values, rows.partition))

@@ -24,6 +24,9 @@ def columns_of(node: n.Node) -> tuple[str, ...] | None:
         case n.Window(clause=n.WindowClause(numbered=True)):
             below = columns_of(node.input)
             return None if below is None else (*below, n.POSITION_COLUMN)
+        case n.Explode():
+            below = columns_of(node.input)
+            return None if below is None else (*below, *node.names)
         case n.TimePairs() if node.kind.left_only:
             return columns_of(node.left)
         case n.Pairs() | n.TableJoin():
@@ -44,6 +47,8 @@ def owns(node: n.Node, column: str) -> bool:
             return column.startswith(prefix) and owns(node.input, column.removeprefix(prefix))
         case n.Window(clause=n.WindowClause(numbered=True)) if column == n.POSITION_COLUMN:
             return True
+        case n.Explode():
+            return column in node.names or owns(node.input, column)
         case n.TimePairs() if node.kind.left_only:
             return owns(node.left, column)
         case n.Pairs() | n.TableJoin():

@@ -29,12 +29,9 @@ def conjuncts(predicate: Scalar | None) -> list[Scalar]:
 def _conjuncts(sql: str) -> tuple[str, ...]:
     from sqlglot import exp
 
-    tree = Scalar(sql).tree
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    if isinstance(tree, exp.And):
-        return tuple(part for side in (tree.left, tree.right) for part in _conjuncts(Scalar.of(side).sql))
-    return (Scalar.of(tree).sql,)
+    from panewise.core.trees import operands
+
+    return tuple(Scalar.of(part).sql for part in operands(Scalar(sql).tree, exp.And, (exp.Expr,)))
 
 
 def conjunction(parts: Iterable[Scalar | None]) -> Scalar | None:
@@ -43,15 +40,12 @@ def conjunction(parts: Iterable[Scalar | None]) -> Scalar | None:
     >>> str(conjunction([Scalar("a = 1"), None, Scalar("b = 1 OR c = 2"), Scalar("a = 1")]))
     'a = 1 AND (b = 1 OR c = 2)'
     """
-    from sqlglot import exp
+    from panewise.core.trees import all_of
 
     every = list(dict.fromkeys(part for given in parts for part in conjuncts(given)))
     if not every:
         return None
-    trees = [part.tree for part in every]
-    if len(trees) == 1:
-        return every[0]
-    return Scalar.of(exp.and_(*(exp.paren(t) if isinstance(t, exp.Or) else t for t in trees), copy=False))
+    return every[0] if len(every) == 1 else Scalar.of(all_of(part.tree for part in every))
 
 
 def substituted(scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:

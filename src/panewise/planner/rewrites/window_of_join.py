@@ -44,9 +44,9 @@ def _older_of(date: Scalar) -> set[str]:
     from sqlglot import exp
 
     tree = date.tree
-    if not isinstance(tree, exp.Least):
+    if not (isinstance(tree, exp.Anonymous) and tree.name.lower() == "least"):
         return set()
-    arguments = [tree.this, *tree.expressions]
+    arguments = tree.expressions
     return {a.name for a in arguments} if all(isinstance(a, exp.Column) for a in arguments) else set()
 
 

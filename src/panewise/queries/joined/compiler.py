@@ -9,9 +9,20 @@ import pyarrow as pa
 
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.schema import ROW_NUM_NAMES
-from panewise.plan.nodes import BandJoin, Filter, Node, Project, Qualify, Source, TumblingJoin, Union, WindowAggregate
+from panewise.plan.nodes import (
+    BandJoin,
+    Explode,
+    Filter,
+    Node,
+    Project,
+    Qualify,
+    Source,
+    TumblingJoin,
+    Union,
+    WindowAggregate,
+)
 from panewise.progress.meld import Meld
-from panewise.queries.operators import Apply, MeldInput, Prefix, Rename, Select
+from panewise.queries.operators import Apply, Exploding, MeldInput, Prefix, Rename, Select
 from panewise.queries.operators.join import JoinInput, StreamJoin
 from panewise.queries.pipeline import Path
 
@@ -98,6 +109,11 @@ class Compiler:
             case Filter():
                 below = self._paths(node.input, attribute, wanted | node.predicate.columns)
                 return [path.then(Select(node.predicate)) for path in below]
+            case Explode():
+                inner = (wanted - set(node.names)) | node.collection.columns
+                name = None if attribute in node.names else attribute
+                below = self._paths(node.input, name, inner)
+                return [path.then(Exploding(node, wanted)) for path in below]
             case Project():
                 items = [item for item in node.items if item.name in wanted] or list(node.items[:1])
                 name = next((i.scalar.column_name for i in node.items if i.name == attribute), None)

@@ -11,18 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.bad_rows import BadRows
 from panewise.core.errors import PlanError, SchemaError
-from panewise.core.ordinals import OrdinalKind
+from panewise.core.names import did_you_mean
+from panewise.core.ordinals import OrdinalKind, Ordinals
+from panewise.functions import truth
 from panewise.kernels.state_file import decode_state, encode_state
 from panewise.plan.nodes import Node, Project, Source
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
-from panewise.progress.late import LatePolicy
-from panewise.progress.policy import parse_progress
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
+from panewise.progress.policy import check_policies, parse_progress
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.admission import Admission, InputRules, ShowsBadRows
 from panewise.queries.aggregate import WindowStage
-from panewise.queries.chunks import Chunk
+from panewise.queries.chunks import Chunk, at_places
 from panewise.queries.clockwork import Clockwork, set_idle
 from panewise.queries.events import WindowEvent, WindowLog
 from panewise.queries.foreign import refuse_foreign
@@ -30,15 +34,16 @@ from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.joined.compiler import Compiler, is_guarded
 from panewise.queries.late_output import LateOutput, ShowsLateRows, refuse_late
 from panewise.queries.lineage import Lineage
-from panewise.queries.operators import project, truth
+from panewise.queries.one_at_a_time import in_zone_of_plan
+from panewise.queries.operators import project
 from panewise.queries.promises import Promises
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text, build_status
 
 KIND = "embedded-join"
-VERSION = 1
+VERSION = 2
 
 
-class JoinedQuery(ShowsLateRows):
+class JoinedQuery(ShowsLateRows, ShowsBadRows):
     """One plan with joins of streams on the embedded engine.
 
     Pairs leave as soon as both of their rows have come, and punctuation on both times follows them
@@ -49,9 +54,11 @@ class JoinedQuery(ShowsLateRows):
     (`queries.lineage`), by which a relation dates and orders them.
     """
 
-    def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
+    @in_zone_of_plan
+    def __init__(self, plan: Node, *, late: str | LatePolicy = DEFAULT_LATE,
+                 progress: str | Mapping[str, str] = "source",
                  events: bool = False, strategy: str = "auto", stats: Stats = None, emit: str = "final",
-                 empty_windows: bool = False, dated: bool = False) -> None:
+                 empty_windows: bool = False, dated: bool = False, rules: InputRules | None = None) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates of one stream: pairs of a join "
@@ -59,11 +66,10 @@ class JoinedQuery(ShowsLateRows):
         self.plan, self.late, self._progress = plan, LatePolicy.parse(late), progress
         self._compiled = Compiler(dated=dated).compile(plan)
         self._inputs = {name: self._input(source) for name, source in self._compiled.sources.items()}
-        if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self._inputs))):
-            raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
-                            f"it reads {', '.join(self._inputs)}")
+        check_policies(progress, self._inputs)
         self._paths = {name: self._compiled.paths_of(name) for name in self._inputs}
-        self._late = LateOutput(self.late, self.streams)
+        self._late = LateOutput(self.late, self.streams, (rules or InputRules()).late_keep)
+        self._admission = Admission(plan, self._inputs.values(), rules)
         self._clocks = Clockwork(self._inputs.values(), self._kind)
         self.arrived = 0
         """How many rows have come, of all streams."""
@@ -94,24 +100,30 @@ class JoinedQuery(ShowsLateRows):
         """The streams at the border."""
         return list(self._inputs.values())
 
-    def push(self, stream: str, item: RowsIn | Punctuation) -> pa.Table:
+    def push(self, stream: str, item: RowsIn | Punctuation | BadRows, *, bounds: Ordinals | None = None) -> pa.Table:
         """Take in rows or a punctuation of one stream; the results that follow.
 
-        A refused item leaves the query as it was.
+        A refused item leaves the query as it was. ``bounds`` are those that were in force when the rows came to the
+        source, where it knows more than the query has been promised.
         """
         source = self._stream(stream)
         if isinstance(item, Punctuation):
+            item = self._admission.promise(stream, item)
             if self._clocks:
                 self._clocks.sign_of_life(source, item)
             return self._present(self._promised(stream, [item] if source.promise(item) else []))
-        table = source.checked(item)
+        admitted = self._admission.admit(stream, item)
+        table = admitted.table
         if not table.num_rows:
+            source.rows += admitted.seen
+            self._admission.note(admitted)
             return self._nothing
         saved, idle = source.generator.snapshot(), source.generator.idle
         for join in self._compiled.joins:
             join.mark()
         try:
-            chunk, promises = source.take(table, self.arrived)
+            chunk, promises = source.take(table, self.arrived, admitted.places)
+            chunk = chunk.stamped(at_places(bounds, admitted.places))
             late = self._late_among(source, chunk)
             arriving = [path.process(chunk) for path in self._paths[stream]]
             ready = [] if self._stage is None else [self._stage.prepare(seen, guarded=False) for seen in arriving]
@@ -120,7 +132,8 @@ class JoinedQuery(ShowsLateRows):
             for join in self._compiled.joins:
                 join.rollback()
             raise
-        source.rows += table.num_rows
+        source.rows += admitted.seen
+        self._admission.note(admitted)
         self.arrived += table.num_rows
         if late.any():
             self._late.add(source, chunk, late, source.bounds.linear)
@@ -143,6 +156,7 @@ class JoinedQuery(ShowsLateRows):
         """One input has ended, or all have: what no other input can add to is output."""
         names = self.streams if stream is None else (stream,)
         parts = [self.push(name, END) for name in names if not self._stream(name).finished]
+        self._admission.close(names)
         return pa.concat_tables(parts) if parts else self._nothing
 
     def tick(self, now: int) -> pa.Table:
@@ -156,6 +170,11 @@ class JoinedQuery(ShowsLateRows):
                 for path in self._paths[source.name]:
                     parts += self._after(set_idle(path, idle=True))
         return self._present(parts)
+
+    def silence(self, stream: str, silent: bool) -> pa.Table:
+        """Somebody else saw a stream fall silent, so that it holds no other back, or wake up; what that closes."""
+        return self._present([part for path in self._paths[stream]
+                              for part in self._after(set_idle(path, idle=silent))])
 
     def _promised(self, stream: str, promises: list[Punctuation]) -> list[pa.Table]:
         """Results of the windows that promises of a stream close."""
@@ -268,7 +287,7 @@ class JoinedQuery(ShowsLateRows):
 
         Without a window aggregate these are promises about the results, in the names of their columns.
         """
-        self._listeners.append(listener)
+        self._listeners.append(self._turn.later(listener))
         return listener
 
     def promises(self) -> list[Punctuation]:
@@ -282,13 +301,13 @@ class JoinedQuery(ShowsLateRows):
                             "on_punctuation to see its progress")
         if not self._log.watch:
             self._log.watch, self._log.open = True, set(self._stage.kernel.open_windows())
-        self._log.listeners.append(listener)
+        self._log.listeners.append(self._turn.later(listener))
         return listener
 
     @property
     def events(self) -> deque[WindowEvent]:
         """The newest openings and closings of windows, if they are watched."""
-        return deque() if self._log is None else self._log.events
+        return deque() if self._log is None else self._log.events.copy()
 
     @property
     def clock_step(self) -> int | None:
@@ -304,21 +323,24 @@ class JoinedQuery(ShowsLateRows):
         counters = [join.join.counters() for join in self._compiled.joins]
         if self._stage is not None and self._compiled.aggregate is not None:
             found = build_status(self._stage, self._inputs, self._late.counts, arrived=self.arrived, listed=windows,
-                                 window=self._compiled.aggregate.window)
+                                 window=self._compiled.aggregate.window, admission=self._admission)
         else:
             bound = min(join.join.progress.earliest() for join in self._compiled.joins)
             found = QueryStatus(
-                rows=self.arrived, late=self.late_count, watermark=bound_text(bound, self._kind), open_windows=0,
+                rows=self.arrived, late=self.late_count, bad=self.bad_count,
+                watermark=bound_text(bound, self._kind), open_windows=0,
                 window_groups=0, partials=0, buffered=0, state_bytes=0, windows=[],
                 streams={name: self._stream_status(source) for name, source in self._inputs.items()})
         found["buffered"] += sum(counter["buffered"] for counter in counters)
         found["state_bytes"] += sum(counter["bytes"] for counter in counters)
         found["joins"] = counters
+        found.update(self.late_told())
         return found
 
     def _stream_status(self, source: StreamInput) -> dict[str, Any]:
         bound = FINISHED if source.finished else source.bounds.linear
-        return {"rows": source.rows, "late": self._late.counts[source.name], "finished": source.finished,
+        return {"rows": source.rows, "late": self._late.counts[source.name],
+                "bad": self._admission.counts[source.name], "finished": source.finished,
                 "idle": source.generator.idle, "watermark": bound_text(bound, self._kind),
                 "groups_ahead": sum(len(table.bounds) for table in source.bounds.groups.values()),
                 "progress": source.generator.describe()}
@@ -338,7 +360,7 @@ class JoinedQuery(ShowsLateRows):
             "inputs": {name: source.snapshot() for name, source in self._inputs.items()},
             "melds": [meld.snapshot() for meld in self._compiled.melds],
             "open": [] if self._log is None else sorted(self._log.open), "first": self.first,
-            "promises": self._promises.snapshot(),
+            "promises": self._promises.snapshot(), "admission": self._admission.snapshot(),
             "extra": dict(extra or {}),
         }
         states = {f"join {i}": join.snapshot() for i, join in enumerate(self._compiled.joins)}
@@ -364,6 +386,7 @@ class JoinedQuery(ShowsLateRows):
         self.arrived, self.first = header["arrived"], header.get("first")
         self._late.restore(header["late_count"], tables)
         self._promises.restore(header.get("promises", ()))
+        self._admission.restore(header.get("admission"))
         return dict(header["extra"])
 
     # -- inside
@@ -374,7 +397,8 @@ class JoinedQuery(ShowsLateRows):
 
     def _stream(self, name: str) -> StreamInput:
         if name not in self._inputs:
-            raise PlanError(f"the query does not read a stream {name!r}; it reads {', '.join(self._inputs)}")
+            raise PlanError(f"the query does not read a stream {name!r}; it reads {', '.join(self._inputs)}"
+                            f"{did_you_mean(name, self._inputs)}")
         return self._inputs[name]
 
     def _input(self, source: Source) -> StreamInput:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from panewise.core.errors import PlanError
 from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.scalar import Scalar
+from panewise.functions import evaluate, type_of
 from panewise.kernels.joins.keys import common_type
 from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
@@ -198,6 +199,5 @@ class JoinInput(Passing):
 
 
 def _types(pair: KeyPair, schemas: tuple[pa.Schema, pa.Schema]) -> tuple[pa.DataType, pa.DataType]:
-    left, right = (evaluate([scalar], schema.empty_table())[0].type
-                   for scalar, schema in zip((pair.left, pair.right), schemas, strict=True))
-    return left, right
+    left, right = schemas
+    return type_of(pair.left, left), type_of(pair.right, right)

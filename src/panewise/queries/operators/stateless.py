@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import PlanError, SchemaError
-from panewise.core.scalar import Scalar, evaluate
+from panewise.core.errors import PlanError
+from panewise.core.scalar import Scalar
+from panewise.functions import evaluate, truth
 from panewise.plan.nodes import NamedScalar
 from panewise.progress.punctuation import Punctuation
 from panewise.queries.chunks import Chunk
@@ -86,12 +86,3 @@ def project(items: Sequence[NamedScalar], table: pa.Table) -> pa.Table:
     """A table of computed columns."""
     columns = evaluate([item.scalar for item in items], table)
     return pa.table(columns, names=[item.name for item in items])
-
-
-def truth(predicate: Scalar, table: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Where the predicate is true, not null."""
-    answers = predicate.evaluate(table)
-    if not pa.types.is_boolean(answers.type):
-        raise SchemaError(f"{predicate} is {answers.type}, and a condition must be true or false")
-    keep: np.ndarray[tuple[int], np.dtype[np.bool_]] = answers.fill_null(False).to_numpy(zero_copy_only=False)
-    return keep

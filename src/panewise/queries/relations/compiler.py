@@ -20,6 +20,7 @@ from panewise.kernels.relations.delta import Uids
 from panewise.kernels.relations.difference import Difference
 from panewise.kernels.relations.distinct import DistinctByCount, DistinctByEnd
 from panewise.kernels.relations.existence import Existence, ExistenceOfPairs
+from panewise.kernels.relations.explode_rows import ExplodeRows
 from panewise.kernels.relations.group_aggregate import GroupAggregate
 from panewise.kernels.relations.join import WindowJoin
 from panewise.kernels.relations.lifetime import StopAfter
@@ -48,7 +49,7 @@ from panewise.planner.forms import (
 )
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
-from panewise.planner.read_columns import columns_read
+from panewise.planner.read_columns import ReadOfElements, columns_of_elements, columns_read
 from panewise.queries.relations import as_streams, kept
 from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.counted import CountedAggregate
@@ -73,11 +74,13 @@ class Compiler:
         self.uids = Uids()
         self.watch = Watch()
         self._read: dict[str | n.Node, frozenset[str]] = {}
+        self._read_of_elements: ReadOfElements = {}
         self._numbers: dict[str, int] = {}
 
     def root(self, plan: n.Node, form: Form) -> Stage:
         """The whole plan."""
         self._read = columns_read(plan)
+        self._read_of_elements = columns_of_elements(plan)
         self._numbers = numbered(node.name for node in plan.walk() if isinstance(node, n.Named))
         if form is Form.STREAM:
             return self.stream(plan, TIME if stops(plan) else None)
@@ -117,6 +120,8 @@ class Compiler:
                 return self.filter(node, self.relation(node.input))
             case n.Project():
                 return self._project(node, self.relation(node.input))
+            case n.Explode():
+                return self._explode(node, self.relation(node.input))
             case n.Qualify():
                 return self._qualify(node, self.relation(node.input))
             case n.Union():
@@ -147,6 +152,11 @@ class Compiler:
 
     def _project(self, node: n.Project, below: Stage) -> Stage:
         operator = ProjectRows(below.schema, node.columns, [item.scalar for item in node.items])
+        return self.stage(node, operator, below)
+
+    def _explode(self, node: n.Explode, below: Stage) -> Stage:
+        operator = ExplodeRows(below.schema, node.generator, node.collection, node.names, self.uids, outer=node.outer,
+                               number=node.number, read=self._read_of_elements.get(node), strict=self.has_ends(below))
         return self.stage(node, operator, below)
 
     def _qualify(self, node: n.Qualify, below: Stage) -> Stage:
@@ -306,6 +316,8 @@ class Compiler:
             case n.Project():
                 below = next((i.scalar.column_name for i in node.items if i.name == guard), TIME)
                 return self._project(node, self.stream(node.input, guard and below))
+            case n.Explode():
+                return self._explode(node, self.stream(node.input, TIME if guard in node.names else guard))
             case n.Qualify():
                 return self._qualify(node, self.stream(node.input, guard and guard.removeprefix(f"{node.alias}.")))
             case n.Union():

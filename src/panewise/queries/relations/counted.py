@@ -130,5 +130,10 @@ def _carried(node: n.Node) -> n.Node:
             below = _carried(node.input)
             hidden = zip((TIME, ARRIVAL), below.columns[-2:], strict=True)
             return n.Project(below, (*node.items, *(n.NamedScalar(name, Scalar.column(c)) for name, c in hidden)))
+        case n.Explode():
+            made = node.with_inputs(_carried(node.input))
+            last = made.input.columns[-2:]
+            order = [*(c for c in made.columns if c not in last), *last]
+            return n.Project(made, tuple(map(n.NamedScalar.column, order)))
         case _:
             return node.with_inputs(*(_carried(below) for below in node.inputs))

@@ -52,10 +52,11 @@ class InnerQuery(ABC):
         self.leaves.append(SourceRows(self.schema, uids, ticking=ticking))
         return self.leaves[-1]
 
-    def push(self, stream: str, item: RowsIn | Punctuation, place: int, arrived: int) -> None:
+    def push(self, stream: str, item: RowsIn | Punctuation, place: int, arrived: int,
+             bounds: Ordinals | None = None) -> None:
         """Rows or a promise; results wait for their instants. ``place`` counts all items, ``arrived`` all rows."""
         del arrived
-        self._arrive(self.query.push(stream, item), place)
+        self._arrive(self.query.push(stream, item, bounds=bounds), place)
 
     def tick(self, now: int, place: int) -> None:
         """The wall clock, for policies that look at it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.delta import Uids
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import NamedScalar, Project, TimePairs
@@ -52,10 +53,11 @@ class InnerPairs(InnerQuery):
         self.leaves.append(PairRows(self, uids, ticking=ticking))
         return self.leaves[-1]
 
-    def push(self, stream: str, item: RowsIn | Punctuation, place: int, arrived: int) -> None:
+    def push(self, stream: str, item: RowsIn | Punctuation, place: int, arrived: int,
+             bounds: Ordinals | None = None) -> None:
         """Rows or a promise for the join; rows are numbered in all of the query."""
         self.query.arrived = arrived
-        super().push(stream, item, place, arrived)
+        super().push(stream, item, place, arrived, bounds)
 
     def _arrive(self, results: pa.Table, place: int) -> None:
         del place

@@ -25,7 +25,7 @@ class ShowsLateRowsInside(ShowsLateRows):
         """Call a function with late rows as they come, under every policy."""
         for output, streams in self._late_inside():
             if streams:
-                output.listeners.append(partial(_heard, listener, streams))
+                output.listeners.append(partial(_heard, self._turn.later(listener), streams))
         return super().on_late(listener)
 
     @property
@@ -43,6 +43,11 @@ class ShowsLateRowsInside(ShowsLateRows):
         """How many rows were late."""
         return self._late.count + sum(output.counts[name] for output, streams in self._late_inside()
                                       for name in streams)
+
+    @property
+    def late_forgotten(self) -> int:
+        """How many late rows were kept and had to make room for newer ones (``late_keep``)."""
+        return self._late.forgotten + sum(output.forgotten for output, _ in self._late_inside())
 
     def _late_inside(self) -> list[tuple[LateOutput, list[str]]]:
         """Where late rows of streams are noted that only queries inside the plan read, each stream once."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import PlanError, SchemaError
+from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
@@ -22,7 +23,7 @@ from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED
 from panewise.queries.chunks import Chunk
-from panewise.queries.inputs import RowsIn, StreamInput
+from panewise.queries.inputs import StreamInput
 from panewise.queries.relations.counted import Feed
 from panewise.queries.relations.inner import InnerAggregate, InnerQuery
 from panewise.queries.relations.inner_pairs import InnerPairs
@@ -56,9 +57,9 @@ class Port:
             return FINISHED
         return place if self.by_place else self.source.bounds.linear
 
-    def take(self, table: pa.Table, arrived: int) -> tuple[Chunk, list[Punctuation]]:
+    def take(self, table: pa.Table, arrived: int, places: Ordinals | None) -> tuple[Chunk, list[Punctuation]]:
         """Rows with the bounds in force, and what the progress policy promises after them."""
-        return self.source.take(table, arrived)
+        return self.source.take(table, arrived, places)
 
     def late(self, chunk: Chunk, reached: int | None) -> Mask:
         """Which rows are below a bound that was in force, or below what all inputs together have passed; None: none."""
@@ -116,7 +117,8 @@ class Ports:
         """The ports that rows of a stream go to."""
         found = [port for (name, _), port in self._ports.items() if name == stream]
         if stream not in self.streams:
-            raise PlanError(f"the query does not read a stream {stream!r}; it reads {', '.join(self.streams)}")
+            raise PlanError(f"the query does not read a stream {stream!r}; it reads {', '.join(self.streams)}"
+                            f"{did_you_mean(stream, self.streams)}")
         return found
 
     @property
@@ -146,10 +148,3 @@ class Ports:
         generator = parse_progress(policy, schema.ordinal_kind(guard), dict(schema.columns))
         needed = [guard, *([schema.time] if schema.time else [])]
         return StreamInput(node.name, schema, guard, needed, generator)
-
-    def checked(self, stream: str, item: RowsIn) -> pa.Table:
-        """Rows as a table of the declared columns."""
-        ports = self.named(stream)
-        source = ports[0].source if ports else next(
-            inner.query._stream(stream) for inner in self.inner if stream in inner.query.streams)
-        return source.checked(item)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from panewise.core.scalar import Scalar
+from panewise.functions import type_of
 from panewise.kernels.relations.key_codes import key_type
 from panewise.kernels.relations.pairing import Match
 from panewise.plan.nodes import Qualify, TableJoin
@@ -22,7 +23,7 @@ def match_of(predicate: Scalar | None, left: pa.Schema, right: pa.Schema) -> Mat
     """
     theirs = [name for name in right.names if name not in left.names]  # a name that both have means the left one
     condition = join_condition(predicate, left.names, theirs)
-    types = {pair: key_type(_type(pair.left, left), _type(pair.right, right)) for pair in condition.keys}
+    types = {pair: key_type(type_of(pair.left, left), type_of(pair.right, right)) for pair in condition.keys}
     condition = condition.demoted([pair for pair, found in types.items() if found is None])
     keys = pa.schema([pa.field(f"k{i}", types[pair]) for i, pair in enumerate(condition.keys)])
     return Match([pair.left for pair in condition.keys], [pair.right for pair in condition.keys], keys,
@@ -34,7 +35,3 @@ def compared_columns(node: TableJoin) -> list[str]:
     prefix = "".join(f"{below.alias}." for below in node.table.walk() if isinstance(below, Qualify))
     names = node.predicate.columns if node.predicate is not None else frozenset()
     return [column for column in table_of(node.table).columns if prefix + column in names]
-
-
-def _type(scalar: Scalar, schema: pa.Schema) -> pa.DataType:
-    return scalar.evaluate(schema.empty_table()).type

@@ -10,10 +10,11 @@ from panewise.planner.forms import VALID_FROM, Form
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.one_at_a_time import OneAtATime
 from panewise.queries.promises import Promises
 
 
-class TellsPromises:
+class TellsPromises(OneAtATime):
     """How far the results of a relational query are."""
 
     plan: Node
@@ -30,7 +31,7 @@ class TellsPromises:
         come from, a bound on it (a slab), or on all times of a pair together (a box), says that no result below will
         come or change any more.
         """
-        self._listeners.append(listener)
+        self._listeners.append(self._turn.later(listener))
         return listener
 
     def promises(self) -> list[Punctuation]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.bad_rows import BadRows
 from panewise.core.errors import LateRowError, PlanError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.state_file import decode_state, encode_state
@@ -22,15 +23,19 @@ from panewise.planner.optimizer import Optimized, optimize
 from panewise.planner.optimizer import is_relational as worth_optimizing
 from panewise.planner.physical import Physical, physical
 from panewise.planner.relation_statistics import RelationStatistics, known_inputs
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.progress.meld import Meld
+from panewise.progress.policy import check_policies
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.queries.admission import Admission, InputRules, ShowsBadRows
+from panewise.queries.chunks import at_places
 from panewise.queries.clockwork import Clockwork
 from panewise.queries.events import WindowEvent
 from panewise.queries.foreign import refuse_foreign
-from panewise.queries.inputs import RowsIn, StreamInput
+from panewise.queries.inputs import RowsIn, StreamInput, plain_rows
 from panewise.queries.late_output import LateOutput
+from panewise.queries.one_at_a_time import in_zone_of_plan
 from panewise.queries.promises import Promises
 from panewise.queries.relations import tree
 from panewise.queries.relations.compiler import Compiler
@@ -45,10 +50,10 @@ from panewise.queries.relations.watched import PlanWatch
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
 
 KIND = "embedded-relation"
-VERSION = 5
+VERSION = 6
 
 
-class RelationQuery(ShowsLateRowsInside, TellsPromises):
+class RelationQuery(ShowsLateRowsInside, TellsPromises, ShowsBadRows):
     """One plan over windows that are relations at every instant, on the embedded engine.
 
     Results leave when the instants they happen at are complete: below the bound all inputs have promised. They do not
@@ -62,10 +67,12 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
     say. With ``current`` the relation itself is kept, for :meth:`current` to show.
     """
 
-    def __init__(self, plan: Node, *, late: str | LatePolicy = "drop", progress: str | Mapping[str, str] = "source",
+    @in_zone_of_plan
+    def __init__(self, plan: Node, *, late: str | LatePolicy = DEFAULT_LATE,
+                 progress: str | Mapping[str, str] = "source",
                  style: str | Style = Style.UPA, emit: str = "final", stats: Stats = None,
                  decided: Physical | None = None, watched: Optimized | None = None, current: bool = False,
-                 joins: str | Joins = "auto") -> None:
+                 joins: str | Joins = "auto", rules: InputRules | None = None) -> None:
         check(plan, "embedded")
         if emit.strip().lower() != "final":
             raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change "
@@ -88,10 +95,9 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         self._uids = compiler.uids
         self._results = result_form(self._form, self._root, self._kind, self.style, current=current)
         self._current = current
-        if not isinstance(progress, str) and (unknown := sorted(set(progress) - set(self.streams))):
-            raise PlanError(f"a progress policy for {unknown[0]!r}, which the query does not read; "
-                            f"it reads {', '.join(self.streams)}")
-        self._late = LateOutput(self.late, self.streams)
+        check_policies(progress, self.streams)
+        self._late = LateOutput(self.late, self.streams, (rules or InputRules()).late_keep)
+        self._admission = Admission(plan, self.sources, rules)
         self._clocks = Clockwork([port.source for port in self._ports], self._kind)
         self._meld = Meld([*(port.key for port in self._ports), *(inner.key for inner in self._ports.inner)])
         tables = {node.name for node in plan.walk() if isinstance(node, Table)}
@@ -103,6 +109,7 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         self._ends = any(isinstance(node, Lifetime) for node in plan.walk())
         for inner in self._ports.inner:
             inner.in_full = self._ends  # counted from the first row of all
+            inner.query.late_output.keep = self._late.keep
 
     def _optimized(self, known: RelationStatistics | None) -> Optimized | None:
         """The cheapest plan by statistics of the inputs; without them one that is better whatever the data, with
@@ -128,10 +135,15 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         return [*(port.source for port in self._ports),
                 *(source for inner in self._ports.inner for source in inner.query.sources)]
 
-    def push(self, stream: str, item: RowsIn | Punctuation) -> pa.Table:
-        """Take in rows or a punctuation of one stream; what happened at the instants it completes."""
+    def push(self, stream: str, item: RowsIn | Punctuation | BadRows, *, bounds: Ordinals | None = None) -> pa.Table:
+        """Take in rows or a punctuation of one stream; what happened at the instants it completes.
+
+        ``bounds`` are those that were in force when the rows came to the source, where it knows more than the query
+        has been promised.
+        """
         ports = self._ports.named(stream)
         if isinstance(item, Punctuation):
+            item = self._admission.promise(stream, item)
             self._place += not item.covers_everything
             for port in ports:
                 if self._clocks:
@@ -139,33 +151,43 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
                 self._promise(port, item)
             self._push_inside(stream, item)
             return self._advance()
-        table = self._ports.checked(stream, item)
+        item = item if isinstance(item, BadRows) else plain_rows(item, stream)
+        admitted = self._admission.admit(stream, item)
+        table = admitted.table
         if not table.num_rows:
+            for port in ports:
+                port.source.rows += admitted.seen
+            self._admission.note(admitted)
             return self.nothing()
+        bounds = at_places(bounds, admitted.places)
         if not ports:
-            self._push_inside(stream, table)
+            self._push_inside(stream, table, bounds)
+            self._admission.note(admitted)
             self._arrived, self._place = self._arrived + table.num_rows, self._place + table.num_rows
             if self.watch is not None:
                 self.watch.rows(stream, table)
             return self._advance()
         signs = self._signs(ports, item)
+        signs = signs if signs is None or admitted.places is None else signs[admitted.places]
         saved = [(port, port.source.generator.snapshot(), port.source.generator.idle) for port in ports]
         try:
-            taken = [(port, *port.take(table, self._arrived)) for port in ports]
+            taken = [(port, chunk.stamped(bounds if port.guard == port.schema.time else None), promises)
+                     for port in ports for chunk, promises in [port.take(table, self._arrived, admitted.places)]]
             late = [port.late(chunk, self._reached if self.guarded else None) for port, chunk, _ in taken]
             some_late = [bool(mask.any()) for mask in late]
             if self.late is LatePolicy.ERROR and any(some_late):
                 self._refuse_late(taken, late)
-            self._push_inside(stream, table)
+            self._push_inside(stream, table, bounds)
         except Exception:
             for port, state, _ in saved:
                 port.source.generator.restore(state)
             raise
         self._arrived += table.num_rows
+        self._admission.note(admitted)
         if self.watch is not None:
             self.watch.rows(stream, table)
         for (port, chunk, promises), mask, some, (_, _, idle) in zip(taken, late, some_late, saved, strict=True):
-            port.source.rows += table.num_rows
+            port.source.rows += admitted.seen
             port.arrive(chunk.filter(~mask) if some else chunk, self._place,
                         signs[~mask] if some and signs is not None else signs)
             if idle:
@@ -186,7 +208,7 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
                 return None
             said = item.column(CHANGE).to_pylist()
         else:
-            said = [row.get(CHANGE) for row in item]
+            said = [row.get(CHANGE) for row in item if isinstance(row, Mapping)]
         return np.array([1 if change is None else change for change in said], np.int64)
 
     @property
@@ -214,6 +236,7 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         """One input has ended, or all have: what no other input can change any more is told."""
         names = self.streams if stream is None else (stream,)
         parts = [self.push(name, END) for name in names if not self._ended(name)]
+        self._admission.close(names)
         return pa.concat_tables(parts) if parts else self.nothing()
 
     def tick(self, now: int) -> pa.Table:
@@ -230,14 +253,20 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
             inner.tick(now, self._place)
         return self._advance()
 
+    def silence(self, stream: str, silent: bool) -> pa.Table:
+        """Somebody else saw a stream fall silent, so that it holds no other back, or wake up; what that completes."""
+        for port in self._ports.named(stream):
+            self._meld.set_idle(port.key, silent)
+        return self._advance()
+
     def _ended(self, stream: str) -> bool:
         inside = [inner.query._stream(stream) for inner in self._ports.inner if stream in inner.query.streams]
         return all(source.finished for source in [*(p.source for p in self._ports.named(stream)), *inside])
 
-    def _push_inside(self, stream: str, item: RowsIn | Punctuation) -> None:
+    def _push_inside(self, stream: str, item: RowsIn | Punctuation, bounds: Ordinals | None = None) -> None:
         for inner in self._ports.inner:
             if stream in inner.query.streams:
-                inner.push(stream, item, self._place, self._arrived)
+                inner.push(stream, item, self._place, self._arrived, bounds)
 
     def _promise(self, port: Port, promise: Punctuation) -> None:
         if port.source.promise(promise):
@@ -318,16 +347,19 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
             source = ports[0].source if ports else next(
                 inner.query._stream(name) for inner in self._ports.inner if name in inner.query.streams)
             late = self._late.counts[name] + inside.get(name, 0)
-            streams[name] = {"rows": source.rows, "late": late, "finished": source.finished,
+            streams[name] = {"rows": source.rows, "late": late, "bad": self._admission.counts[name],
+                             "finished": source.finished,
                              "idle": source.generator.idle, "groups_ahead": 0,
                              "watermark": bound_text(FINISHED if source.finished else source.bounds.linear, self._kind),
                              "progress": source.generator.describe()}
         found = QueryStatus(
-            rows=self._arrived, late=self.late_count, watermark=bound_text(self._reached, self._kind),
+            rows=self._arrived, late=self.late_count, bad=self.bad_count,
+            watermark=bound_text(self._reached, self._kind),
             open_windows=0, window_groups=0, partials=sum(int(c.get("rows", 0)) for c in counters),
             buffered=sum(int(c.get("waiting", 0)) for c in counters),
             state_bytes=sum(int(c.get("bytes", 0)) for c in counters), streams=streams, windows=[],
             operators=operators)
+        found.update(self.late_told())
         if joins := [join for counted in counters for join in counted.get("joins", ())]:
             found["joins"] = joins
         if self.proposal is not None:
@@ -361,7 +393,8 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
                   "place": self._place, "late_count": late_count,
                   "inputs": {p.key: p.source.snapshot() for p in self._ports},
                   "meld": self._meld.snapshot(), "reached": self._reached, "uid": self._uids.next,
-                  "operators": operators, "results": results, "extra": dict(extra or {})}
+                  "operators": operators, "results": results, "extra": dict(extra or {}),
+                  "admission": self._admission.snapshot()}
         return encode_state(KIND, VERSION, header, tables)
 
     def restore(self, data: bytes) -> dict[str, Any]:
@@ -379,4 +412,5 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises):
         shown = {n.removeprefix("results:"): t for n, t in tables.items() if n.startswith("results:")}
         self._results.restore(header["results"], shown)
         self._late.restore(header["late_count"], tables)
+        self._admission.restore(header.get("admission"))
         return dict(header["extra"])

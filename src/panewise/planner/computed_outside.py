@@ -1,0 +1,466 @@
+"""Which side computes which expression of a plan that Spark hosts: Spark's JVM, or panewise inside its shards.
+
+A hosted plan runs in Python between two steps of the JVM. What an expression reads decides where it is computed:
+
+- *before*, as a further column of an input, where it reads columns of that input alone: keys and arguments of
+  aggregates, keys and conditions of joins that look at one side, WHERE. A condition becomes a column that is true or
+  false, and the plan still drops rows where it did: rows that are late are counted as they come, whatever WHERE says.
+- *behind*, over the results: projections above the last operator that keeps state, and conditions on its aggregates.
+- *inside*, by ``panewise.functions``, what reads rows of two inputs or what operators in between have made.
+
+Nothing is computed on a row that does not reach it, if it could fail there: an expression above WHERE asks for the
+condition first, and one above a join that could fail on rows without a partner stays inside. It is computed before the
+join all the same where panewise does not know it, because nobody else could.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from panewise.core.errors import PanewiseError
+from panewise.core.scalar import Scalar
+from panewise.functions.bound import Bound, Call
+from panewise.functions.evaluation import bound
+from panewise.plan import nodes as n
+from panewise.planner.forms import Form, form_of, is_retroactive
+from panewise.planner.rewrites.scalars import conjunction, conjuncts, movable, renamed, substituted
+from panewise.planner.working import has_internal
+
+COMPUTED, RESULT = "__pw_e", "__pw_r"
+"""How columns are called that Spark adds to an input, and those of results that Spark goes on with."""
+
+Types = Callable[[str, Sequence[Scalar]], Sequence[pa.DataType]]
+"""The types that expressions over the columns of an input have on Spark."""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """An expression that panewise computes, and why."""
+
+    scalar: Scalar
+    why: str
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A plan with its expressions at the sides that compute them."""
+
+    plan: n.Node
+    """What runs in shards; what was computed before is a column of an input, defined in its schema."""
+    behind: tuple[n.Project | n.Filter, ...] = ()
+    """What Spark does with the results, the lowest first."""
+    results: tuple[Scalar, ...] = ()
+    """What that computes, as it was written."""
+    inside: tuple[Inside, ...] = ()
+
+    @property
+    def before(self) -> dict[str, dict[str, Scalar]]:
+        """By input the columns that Spark adds to it."""
+        return {node.name: dict(node.schema.computed) for node in self.plan.walk() if isinstance(node, n.Named)}
+
+    def lines(self) -> list[str]:
+        """For `explain`."""
+        before = [f"{name}: {scalar}" for name, made in sorted(self.before.items()) for scalar in made.values()]
+        found = [f"computed by Spark before the shuffle: {'; '.join(before)}"] if before else []
+        found += [f"computed by Spark over the results: {'; '.join(map(str, self.results))}"] \
+            if self.results else []
+        return found + [f"computed by panewise: {item.scalar} ({item.why})" for item in dict.fromkeys(self.inside)]
+
+
+def divided(plan: n.Node, types: Types, *, behind: bool = True) -> Divided:
+    """The plan with every expression where it is computed; ``behind`` says whether Spark may go on with results."""
+    host, above, results = lifted(plan) if behind else (plan, (), ())
+    division = _Division()
+    moved = division.visit(host, ())[0]
+    made = {name: dict(zip(columns.values(), types(name, list(columns)), strict=True))
+            for name, columns in division.columns.items()}
+    given = {name: {column: scalar for scalar, column in columns.items()} for name, columns in division.columns.items()}
+    return Divided(_trimmed(_extended(moved, made, given), list(host.columns)), above, results,
+                   tuple(division.inside))
+
+
+# -- behind --------------------------------------------------------------------------------------------------------
+
+
+def lifted(plan: n.Node) -> tuple[n.Node, tuple[n.Project | n.Filter, ...], tuple[Scalar, ...]]:
+    """The plan without what can be done with its results, that, the lowest first, and what it computes.
+
+    Changes at one instant cancel out by the values that are shown, and results that stay are told apart by the rows
+    they come from: such plans keep their projections.
+    """
+    chain: list[n.Project | n.Filter] = []
+    node = plan
+    while not has_internal(plan) and form_of(plan) is not Form.CHANGES and (
+            isinstance(node, n.Project) or (isinstance(node, n.Filter) and _of_an_aggregate(node))):
+        chain.insert(0, node)
+        node = node.input
+    computed = tuple(scalar for step in chain for scalar in scalars_of(step) if scalar.column_name is None)
+    if not computed:
+        return plan, (), ()
+    first = next((place for place, step in enumerate(chain) if isinstance(step, n.Project)), len(chain))
+    read = {column for step in chain[:first + 1] for scalar in scalars_of(step) for column in scalar.columns}
+    shown = [c for c in node.columns if first == len(chain) or c in read] or list(node.columns[:1])
+    names = {column: f"{RESULT}{number}" for number, column in enumerate(shown)}
+    host = n.Project(node, tuple(n.NamedScalar(new, Scalar.column(old)) for old, new in names.items()))
+    behind = [_with_names(step, names) if place <= first else step for place, step in enumerate(chain)]
+    if first == len(chain):
+        behind.append(n.Project(node, tuple(n.NamedScalar(old, Scalar.column(new)) for old, new in names.items())))
+    return host, tuple(behind), computed
+
+
+def _of_an_aggregate(node: n.Filter) -> bool:
+    """Whether a condition is on what an aggregate made, and not one that a join could look rows up by."""
+    below = node.input
+    while isinstance(below, n.Project | n.Filter | n.Qualify):
+        below = below.input
+    return isinstance(below, n.WindowAggregate | n.GroupAggregate)
+
+
+def scalars_of(node: n.Node) -> list[Scalar]:
+    """The expressions that a node computes itself."""
+    match node:
+        case n.Project():
+            return [item.scalar for item in node.items]
+        case n.Filter():
+            return [node.predicate]
+        case n.Explode():
+            return [node.collection]
+        case n.Window(clause=clause):
+            return [clause.predicate] if clause.predicate is not None else []
+        case n.GroupAggregate() | n.WindowAggregate():
+            own = [key.scalar for key in node.keys] + [s for call in node.aggregates for s in call.arguments]
+            predicate = node.window.predicate if isinstance(node, n.WindowAggregate) else None
+            return own if predicate is None else [*own, predicate]
+        case n.Join() | n.BandJoin() | n.TumblingJoin() | n.SemiJoin() | n.AntiJoin() | n.TableJoin():
+            return [part for part in conjuncts(node.predicate) if not _is_key(part)]
+    return []
+
+
+def _with_names(node: n.Project | n.Filter, names: dict[str, str]) -> n.Project | n.Filter:
+    if isinstance(node, n.Filter):
+        return replace(node, predicate=renamed(node.predicate, names))
+    return replace(node, items=tuple(replace(item, scalar=renamed(item.scalar, names)) for item in node.items))
+
+
+# -- before --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """An expression over a node's columns that something above asks for."""
+
+    scalar: Scalar
+    guard: Scalar | None = None
+    """What holds of the rows that reach it."""
+    exposed: bool = False
+    """Whether rows that never reach it would be computed, too: those without a partner in a join."""
+
+    def over(self, change: Callable[[Scalar], Scalar]) -> _Wanted:
+        """The same in other columns."""
+        return replace(self, scalar=change(self.scalar), guard=None if self.guard is None else change(self.guard))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All that it reads."""
+        return self.scalar.columns | (self.guard.columns if self.guard is not None else frozenset())
+
+
+_Joining = n.Join | n.BandJoin | n.TumblingJoin | n.SemiJoin | n.AntiJoin | n.TableJoin
+_Answer = Scalar | str
+"""The column that has it, or why no column does."""
+_TWO = "rows of two inputs"
+_BETWEEN = "what an operator in between has made"
+_FAILS = "it could fail on rows that never come there"
+_SAME = "it gives another answer each time"
+
+
+@dataclass
+class _Division:
+    """Goes down a plan with what is asked for above; notes the columns that inputs get."""
+
+    columns: dict[str, dict[Scalar, str]] = field(default_factory=dict)
+    inside: list[Inside] = field(default_factory=list)
+
+    def visit(self, node: n.Node, wanted: Sequence[_Wanted]) -> tuple[n.Node, list[_Answer]]:
+        """The node over columns that are computed below, and an answer to everything that was asked for."""
+        match node:
+            case n.Relayed():
+                return node, [_BETWEEN] * len(wanted)
+            case n.Named():
+                return node, [self._column(node, item) for item in wanted]
+            case n.Qualify():
+                prefix = f"{node.alias}."
+                names = {column: column.removeprefix(prefix) for item in wanted for column in item.columns}
+                below, found = self.visit(node.input, [w.over(lambda s: renamed(s, names)) for w in wanted])
+                return node.with_inputs(below), [_prefixed(answer, prefix) for answer in found]
+            case n.Filter():
+                return self._filter(node, wanted)
+            case n.Project():
+                return self._project(node, wanted)
+            case n.Window():
+                return self._window(node, wanted)
+            case n.GroupAggregate() | n.WindowAggregate():
+                return self._aggregate(node), [_BETWEEN] * len(wanted)
+            case n.Join() | n.BandJoin() | n.TumblingJoin() | n.SemiJoin() | n.AntiJoin() | n.TableJoin():
+                return self._pairs(node, wanted)
+            case n.Explode():
+                return self._explode(node, wanted)
+            case n.Lifetime():
+                below, found = self.visit(node.input, [replace(w, exposed=True) for w in wanted])
+                return node.with_inputs(below), found
+        inputs = [self.visit(below, ())[0] for below in node.inputs]
+        return node.with_inputs(*inputs), [_BETWEEN] * len(wanted)
+
+    def _column(self, node: n.Named, item: _Wanted) -> _Answer:
+        scalar = item.scalar
+        if not movable(scalar) or (item.guard is not None and not movable(item.guard)):
+            return _SAME
+        fails = _may_fail(scalar, node)
+        if fails and item.exposed:
+            return _FAILS
+        if fails is not False and item.guard is not None:
+            scalar = Scalar.parse(f"CASE WHEN {item.guard} THEN {scalar} END")
+        known = self.columns.setdefault(node.name, {})
+        return Scalar.column(known.setdefault(scalar, f"{COMPUTED}{len(known)}"))
+
+    def _filter(self, node: n.Filter, wanted: Sequence[_Wanted]) -> tuple[n.Node, list[_Answer]]:
+        asked = [replace(w, guard=conjunction([w.guard, node.predicate])) for w in wanted]
+        own = [_Wanted(node.predicate)] if _is_computed(node.predicate) else []
+        below, found = self.visit(node.input, [*own, *asked])
+        condition = self._chosen(node.predicate, found[0]) if own else node.predicate
+        return n.Filter(below, condition), found[len(own):]
+
+    def _project(self, node: n.Project, wanted: Sequence[_Wanted]) -> tuple[n.Node, list[_Answer]]:
+        made = {item.name: item.scalar for item in node.items}
+        own = [item.scalar for item in node.items if _is_computed(item.scalar)]
+        asked = [w.over(lambda s: substituted(s, made)) for w in wanted]
+        below, found = self.visit(node.input, [*map(_Wanted, own), *asked])
+        answers = dict(zip(own, found, strict=False))
+        items = {item.name: replace(item, scalar=self._chosen(item.scalar, answers[item.scalar]))
+                 if item.scalar in answers else item for item in node.items}
+        told: list[_Answer] = []
+        for answer in found[len(own):]:
+            if isinstance(answer, Scalar):
+                name = str(answer.column_name)
+                items.setdefault(name, n.NamedScalar(name, answer))
+            told.append(answer)
+        return n.Project(below, tuple(items.values())), told
+
+    def _window(self, node: n.Window, wanted: Sequence[_Wanted]) -> tuple[n.Node, list[_Answer]]:
+        predicate = node.clause.predicate
+        asked = list(wanted) if predicate is None else [
+            replace(w, guard=conjunction([w.guard, predicate])) for w in wanted]
+        own = [_Wanted(predicate)] if predicate is not None and _is_computed(predicate) else []
+        hidden = [n.POSITION_COLUMN in w.columns for w in asked]
+        below, found = self.visit(node.input, [*own, *(w for w, is_hidden in zip(asked, hidden, strict=True)
+                                                       if not is_hidden)])
+        clause = replace(node.clause, predicate=self._chosen(own[0].scalar, found[0])) if own else node.clause
+        left = iter(found[len(own):])
+        return n.Window(below, clause), [_BETWEEN if is_hidden else next(left) for is_hidden in hidden]
+
+    def _explode(self, node: n.Explode, wanted: Sequence[_Wanted]) -> tuple[n.Node, list[_Answer]]:
+        own = [_Wanted(node.collection)] if _is_computed(node.collection) else []
+        of_elements = [bool(w.columns & set(node.names)) for w in wanted]
+        asked = [replace(w, exposed=True) for w, is_made in zip(wanted, of_elements, strict=True) if not is_made]
+        below, found = self.visit(node.input, [*own, *asked])
+        collection = self._chosen(node.collection, found[0]) if own else node.collection
+        left = iter(found[len(own):])
+        return replace(node, input=below, collection=collection), [
+            _BETWEEN if is_made else next(left) for is_made in of_elements]
+
+    def _aggregate(self, node: n.GroupAggregate | n.WindowAggregate) -> n.Node:
+        predicate = node.window.predicate if isinstance(node, n.WindowAggregate) else None
+        asked = [key.scalar for key in node.keys] + [s for call in node.aggregates for s in call.arguments]
+        own = list(dict.fromkeys(scalar for scalar in asked if _is_computed(scalar)))
+        first = [_Wanted(predicate)] if predicate is not None and _is_computed(predicate) else []
+        below, found = self.visit(node.input, [*first, *(_Wanted(scalar, predicate) for scalar in own)])
+        answers = {scalar: self._chosen(scalar, answer)
+                   for scalar, answer in zip(own, found[len(first):], strict=True)}
+        keys = tuple(replace(key, scalar=answers.get(key.scalar, key.scalar)) for key in node.keys)
+        calls = tuple(replace(call, arguments=tuple(answers.get(s, s) for s in call.arguments))
+                      for call in node.aggregates)
+        made = replace(node, input=below, keys=keys, aggregates=calls)
+        if first and isinstance(made, n.WindowAggregate) and predicate is not None:
+            return replace(made, window=replace(made.window, predicate=self._chosen(predicate, found[0])))
+        return made
+
+    def _pairs(self, node: _Joining, wanted: Sequence[_Wanted]) -> tuple[n.Node, list[_Answer]]:
+        sides = list(node.inputs)
+        whole = node.kind.whole if isinstance(node, n.TimePairs) else \
+            frozenset({0}) if isinstance(node, n.SemiJoin | n.AntiJoin) else frozenset({0, 1})
+        owners = [_owner(w.columns, sides) for w in wanted]
+        parts = {part: _of_one_side(part, sides) for part in conjuncts(node.predicate)}
+        if isinstance(node, n.TableJoin) and not is_retroactive(node):  # its key is what the condition names
+            parts = {part: [one for one in found if one.side == 0] for part, found in parts.items()}
+        below: list[n.Node] = []
+        columns: dict[Scalar, _Answer] = {}
+        left: list[Iterator[_Answer]] = []
+        for number, side in enumerate(sides):
+            own = [one for found in parts.values() for one in found if one.side == number]
+            asked = [replace(w, exposed=True) for w, owner in zip(wanted, owners, strict=True)
+                     if owner == number and number in whole]
+            made, answers = self.visit(side, [*(_Wanted(one.scalar, exposed=one.exposed) for one in own), *asked])
+            below.append(made)
+            columns |= dict(zip((one.scalar for one in own), answers, strict=False))
+            left.append(iter(answers[len(own):]))
+        told = [_TWO if owner is None else next(left[owner]) if owner in whole else _BETWEEN for owner in owners]
+        predicate = conjunction([self._compared(part, found, columns) for part, found in parts.items()])
+        return replace(node.with_inputs(*below), predicate=predicate), told
+
+    def _compared(self, part: Scalar, found: Sequence[_OneSide], columns: Mapping[Scalar, _Answer]) -> Scalar:
+        """One part of a join's condition over columns that were computed before; what is left is noted."""
+        made = {one.scalar: answer for one in found if isinstance(answer := columns[one.scalar], Scalar)}
+        changed = made.get(part) or _replaced(part, made)
+        if not _is_key(changed):
+            failing = any(columns[one.scalar] == _FAILS for one in found if one.scalar == part)
+            self.inside.append(Inside(part, _FAILS if failing else _TWO))
+        return changed
+
+    def _chosen(self, scalar: Scalar, answer: _Answer) -> Scalar:
+        """The column that has it, or itself, which is noted."""
+        if isinstance(answer, Scalar):
+            return answer
+        self.inside.append(Inside(scalar, answer))
+        return scalar
+
+
+@dataclass(frozen=True)
+class _OneSide:
+    """An expression in the condition of a join that reads one side only."""
+
+    scalar: Scalar
+    side: int
+    exposed: bool
+    """Whether pairs are looked up before it is computed; keys and whole conditions are computed on all rows."""
+
+
+def _of_one_side(part: Scalar, sides: Sequence[n.Node]) -> list[_OneSide]:
+    """What one part of a condition computes of single sides."""
+    from sqlglot import exp
+
+    owner = _owner(part.columns, sides)
+    if owner is not None:
+        return [_OneSide(part, owner, exposed=False)] if _is_computed(part) else []
+    tree = part.tree
+    is_key = isinstance(tree, exp.EQ) and None not in {
+        _owner(Scalar.of(operand).columns, sides) for operand in (tree.this, tree.expression)}
+    found: dict[Scalar, _OneSide] = {}
+
+    def visit(node: exp.Expr) -> None:
+        if isinstance(node, exp.Case | exp.Lambda | exp.If | exp.Interval):
+            return
+        names = frozenset(column.name for column in node.find_all(exp.Column))
+        side = _owner(names, sides) if names else None
+        if side is not None and isinstance(node, exp.Binary | exp.Func | exp.Cast | exp.Neg):
+            scalar = Scalar.of(node)
+            found[scalar] = _OneSide(scalar, side, exposed=not is_key)
+        elif names:
+            for below in node.iter_expressions():
+                visit(below)
+
+    visit(tree)
+    return list(found.values())
+
+
+def _replaced(part: Scalar, columns: Mapping[Scalar, Scalar]) -> Scalar:
+    """A part with some of its expressions replaced by columns."""
+    from sqlglot import exp
+
+    if not columns:
+        return part
+    kinds = {type(scalar.tree) for scalar in columns}
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        found = columns.get(Scalar.of(node)) if type(node) in kinds else None
+        return node if found is None else found.tree
+
+    return Scalar.of(part.tree.transform(visit))
+
+
+def _is_key(part: Scalar) -> bool:
+    """Whether a part is a column, or two that are equal: nothing is computed."""
+    from sqlglot import exp
+
+    tree = part.shared_tree
+    return isinstance(tree, exp.Column) or (
+        isinstance(tree, exp.EQ) and isinstance(tree.this, exp.Column) and isinstance(tree.expression, exp.Column))
+
+
+def _owner(columns: frozenset[str], sides: Sequence[n.Node]) -> int | None:
+    """The side that has all of these columns; a name that both have means the left one."""
+    left, right = frozenset(sides[0].columns), frozenset(sides[1].columns)
+    if columns and columns <= left:
+        return 0
+    return 1 if columns and columns <= right - left else None
+
+
+def _is_computed(scalar: Scalar) -> bool:
+    return scalar.column_name is None and bool(scalar.columns)
+
+
+def _prefixed(answer: _Answer, prefix: str) -> _Answer:
+    return Scalar.column(f"{prefix}{answer.column_name}") if isinstance(answer, Scalar) else answer
+
+
+# -- what can fail -------------------------------------------------------------------------------------------------
+
+TOTAL = frozenset({
+    "upper", "ucase", "lower", "lcase", "concat", "dpipe", "substring", "substr", "trim", "ltrim", "rtrim", "left",
+    "right", "reverse", "initcap", "length", "char_length", "like", "ilike", "startswith", "endswith", "contains",
+    "hour", "minute", "second", "year", "month", "day", "quarter", "weekofyear", "dayofweek", "weekday", "dayofmonth",
+    "dayofyear", "md5", "sha", "sha1", "sha2", "crc32", "soundex", "isnan", "coalesce", "nvl", "hash", "xxhash64",
+})
+"""Functions that have a value for all arguments, though they ask about their call."""
+_TO_TEXT = "plain_to_text"
+
+
+def _may_fail(scalar: Scalar, node: n.Named) -> bool | None:
+    """Whether some row could have no value but an error; None where panewise cannot compute the expression at all."""
+    try:
+        found = bound(scalar.sql, tuple(node.schema.columns.items()), node.schema.zone)
+    except PanewiseError:
+        return None
+    return any(_fails(part) for part in _walk(found))
+
+
+def _fails(part: Bound) -> bool:
+    if not isinstance(part, Call) or not part.needs_here or getattr(part.run, "__name__", "") == _TO_TEXT:
+        return False
+    key = getattr(part.tree, "key", "")
+    return str(part.tree.name if key == "anonymous" else key).lower() not in TOTAL
+
+
+def _walk(part: Bound) -> Iterator[Bound]:
+    yield part
+    for below in part.children:
+        yield from _walk(below)
+
+
+# -- columns in the plan -------------------------------------------------------------------------------------------
+
+
+def _extended(node: n.Node, types: Mapping[str, Mapping[str, pa.DataType]],
+              made: Mapping[str, Mapping[str, Scalar]]) -> n.Node:
+    """The plan with inputs that have their computed columns, and no other operator that sees them who should not."""
+    if isinstance(node, n.Named):
+        if not types.get(node.name):
+            return node
+        schema = replace(node.schema, columns={**node.schema.columns, **types[node.name]}, computed=made[node.name])
+        return replace(node, schema=schema)
+    inputs = [_extended(below, types, made) for below in node.inputs]
+    if isinstance(node, n.Distinct | n.Union | n.BagDifference | n.RelationToStream):
+        inputs = [_trimmed(below, [c for c in below.columns if not is_computed_column(c)]) for below in inputs]
+    return node.with_inputs(*inputs) if inputs else node
+
+
+def is_computed_column(name: str) -> bool:
+    """Whether a column, under whatever alias, is one that Spark has added."""
+    return name.rpartition(".")[2].startswith(COMPUTED)
+
+
+def _trimmed(node: n.Node, columns: list[str]) -> n.Node:
+    """The node with these columns only."""
+    return node if list(node.columns) == columns else n.Project(node, tuple(map(n.NamedScalar.column, columns)))

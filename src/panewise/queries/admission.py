@@ -1,0 +1,335 @@
+"""Which rows a query takes in: the one place where that is decided.
+
+Every query class hands what arrives to an :class:`Admission` before anything else sees it. A row is *bad* when it could
+not be read, does not fit the columns, has no value of an attribute that orders a window it would be in, or is further
+ahead of the newest row than ``max_jump`` allows. What becomes of bad rows is the policy of the run
+(:class:`~panewise.core.bad_rows.BadRowPolicy`); whatever it is, they are counted. A row that WHERE leaves out is in no
+window, so its missing time harms nobody: it is left out in silence, as on Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from panewise.core.bad_rows import BadRow, BadRowAction, BadRowPolicy, BadRows, bad_row_table
+from panewise.core.errors import CheckpointError, PlanError, QuantityError, SourceError
+from panewise.core.ordinals import LIMIT, Ordinals, to_ordinals
+from panewise.core.time import AmountGiven, Quantity
+from panewise.plan.nodes import Node
+from panewise.progress.late import LATE_KEEP, checked_keep
+from panewise.progress.punctuation import Punctuation
+from panewise.queries.inputs import RowsIn, StreamInput
+from panewise.queries.row_fates import RowFates
+from panewise.storage import disk
+
+BAD_KEEP = 10_000
+"""How many bad rows are kept in memory, the newest of them."""
+
+
+@dataclass(frozen=True)
+class InputRules:
+    """What a run says about its input rows."""
+
+    bad_rows: BadRowPolicy = field(default_factory=BadRowPolicy)
+    max_jump: AmountGiven | None = None
+    """How far ahead of the newest row of its stream a row may be; None: as far as it likes."""
+    late_keep: int = LATE_KEEP
+    """So many late rows are kept, the newest; all are counted."""
+
+    @classmethod
+    def parse(cls, bad_rows: str | BadRowPolicy = "stop", max_jump: AmountGiven | None = None,
+              late_keep: int = LATE_KEEP) -> InputRules:
+        """From the options of an entry point."""
+        return cls(BadRowPolicy.parse(bad_rows), max_jump, checked_keep(late_keep))
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """What an arrival comes to."""
+
+    stream: str
+    table: pa.Table
+    """The rows that are taken in."""
+    seen: int
+    """How many rows arrived."""
+    places: Ordinals | None = None
+    """Which of them are taken in; None: all."""
+    bad: tuple[BadRow, ...] = ()
+    newest: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+class Admission:
+    """The rows of one query at its border; it asks the streams' columns and the plan's conditions, nobody else."""
+
+    def __init__(self, plan: Node, sources: Iterable[StreamInput], rules: InputRules | None = None) -> None:
+        self.rules = rules or InputRules()
+        self.sources: dict[str, list[StreamInput]] = {}
+        for source in sources:
+            self.sources.setdefault(source.name, []).append(source)
+        self.counts = dict.fromkeys(self.sources, 0)
+        self._fates = RowFates(plan)
+        self._closed: set[str] = set()
+        self._newest: dict[tuple[str, str], int] = {}
+        self._jumps = {(s.name, s.attribute): _jump(self.rules.max_jump, s)
+                       for s in self._all() if s.attribute is not None and self.rules.max_jump is not None}
+        self._kept: deque[tuple[str, BadRow]] = deque(maxlen=BAD_KEEP)
+        self._aside = None if self.rules.bad_rows.path is None else AsideFile(self.rules.bad_rows.path)
+
+    def _all(self) -> Iterable[StreamInput]:
+        return (source for sources in self.sources.values() for source in sources)
+
+    # -- rows
+
+    def admit(self, stream: str, item: RowsIn | BadRows) -> Admitted:
+        """The rows of an arrival that can be used; under the policy ``stop`` a bad one is an error.
+
+        Nothing is counted yet: :meth:`note` does that when the query has taken them in.
+        """
+        sources = self.sources[stream]
+        first = sources[0]
+        if stream in self._closed:
+            raise PlanError(f"stream {stream!r}: rows after finish(); what has ended takes no more: open a new query")
+        if isinstance(item, BadRows):
+            self.rules.bad_rows.refuse(item.rows, stream)
+            return Admitted(stream, first.no_rows(), len(item), bad=item.rows)
+        checked = first.checked(item)
+        table, bad, places = checked.table, dict(checked.bad), checked.places
+        seen = table.num_rows + len(bad)
+        newest: dict[tuple[str, str], int] = {}
+        for source in sources:
+            if source.attribute is None or not table.num_rows:
+                continue
+            keep, worse = self._by_time(source, table, places, newest)
+            if keep is not None:
+                bad.update(worse)
+                table = table.filter(pa.array(keep)).combine_chunks()
+                places = np.flatnonzero(keep) if places is None else places[keep]
+        found = tuple(bad[place] for place in sorted(bad))
+        self.rules.bad_rows.refuse(found, stream)
+        return Admitted(stream, table, seen, places, found, newest)
+
+    def _by_time(self, source: StreamInput, table: pa.Table, places: Ordinals | None,
+                 newest: dict[tuple[str, str], int]) -> tuple[npt.NDArray[np.bool_] | None, dict[int, BadRow]]:
+        """Which rows have a time that can order them, None: all; and what is wrong with the others."""
+        name = source.attribute or ""
+        column, jump = table.column(name), self._jumps.get((source.name, name))
+        keep: npt.NDArray[np.bool_] | None = None
+        bad: dict[int, BadRow] = {}
+        if column.null_count:
+            keep = column.is_valid().to_numpy(zero_copy_only=False).astype(np.bool_)
+            missing = np.flatnonzero(~keep)
+            reaches = self._fates.reach_a_window(source.name, table.take(pa.array(missing)))
+            for at in missing[reaches].tolist():
+                bad[at] = self._bad(source, table, places, at, _no_time(name))
+        if jump is None and self.rules.bad_rows.stops:
+            return keep, _placed(bad, places)
+        sound = np.ones(table.num_rows, np.bool_) if keep is None else keep
+        values = _values(column, name, sound)
+        for at in np.flatnonzero(sound & ((values >= LIMIT) | (values <= -LIMIT))).tolist():
+            sound[at] = False
+            bad[at] = self._bad(source, table, places, at, f"{name!r} is {values[at]}, too far from zero to compute "
+                                f"windows with: values must lie between -{LIMIT} and {LIMIT}")
+        if jump is not None:
+            at_key = (source.name, name)
+            ahead, top = _ahead(values, sound, jump, self._newest.get(at_key))
+            for at in ahead:
+                sound[at] = False
+                kind = source.schema.ordinal_kind(name)
+                bad[at] = self._bad(source, table, places, at, f"{name!r} is {kind.text(int(values[at]))}, further "
+                                    f"ahead of the newest row than max_jump={self.rules.max_jump!r} allows")
+            if top is not None:
+                newest[at_key] = top
+        return (None if sound.all() else sound), _placed(bad, places)
+
+    def _bad(self, source: StreamInput, table: pa.Table, places: Ordinals | None, at: int, reason: str) -> BadRow:
+        number = source.rows + 1 + (at if places is None else int(places[at]))
+        row = json.dumps(table.slice(at, 1).to_pylist()[0], default=str, ensure_ascii=False)
+        return BadRow(f"stream {source.name!r}, row {number}", reason, source.attribute, row)
+
+    def note(self, admitted: Admitted) -> None:
+        """The query has taken these rows in: bad ones are counted and go where the policy says."""
+        self._newest.update(admitted.newest)
+        if not admitted.bad:
+            return
+        self.counts[admitted.stream] += len(admitted.bad)
+        if self.rules.bad_rows.action is BadRowAction.ASIDE:
+            if self._aside is not None:
+                self._aside.write((admitted.stream, bad) for bad in admitted.bad)
+            else:
+                self._kept.extend((admitted.stream, bad) for bad in admitted.bad)
+
+    def close(self, streams: Iterable[str]) -> None:
+        """These streams have ended: rows that come after are a mistake."""
+        self._closed.update(streams)
+
+    # -- punctuation
+
+    def promise(self, stream: str, punctuation: Punctuation) -> Punctuation:
+        """A promise in the terms of the stream: times as ordinals, no column that it does not have."""
+        sources = self.sources[stream]
+        return punctuation.arriving(sources[0].schema, stream, {s.attribute for s in sources if s.attribute})
+
+    # -- looking and saving
+
+    @property
+    def count(self) -> int:
+        """How many rows were bad."""
+        return sum(self.counts.values())
+
+    @property
+    def rows(self) -> pa.Table:
+        """The bad rows that were put aside: the newest of them, with their places and what is wrong."""
+        return bad_row_table(self._kept)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What a restarted run has to know, as JSON can hold it."""
+        return {"counts": dict(self.counts), "newest": [[*key, value] for key, value in self._newest.items()],
+                "kept": [[s, b.place, b.reason, b.column, b.shown] for s, b in self._kept],
+                "aside": None if self._aside is None else self._aside.settle()}
+
+    def restore(self, state: Mapping[str, Any] | None) -> None:
+        """Become what ``snapshot`` saved; what was put aside since then comes again."""
+        if state is None:  # of a version without
+            return
+        self.counts.update(state["counts"])
+        self._newest = {(stream, column): value for stream, column, value in state["newest"]}
+        self._kept = deque(((s, BadRow(place, reason, column, row)) for s, place, reason, column, row in state["kept"]),
+                           maxlen=BAD_KEEP)
+        if self._aside is not None:
+            self._aside.cut(state["aside"] or 0)
+
+
+class ShowsBadRows:
+    """What every running query tells of its bad rows."""
+
+    _admission: Admission
+
+    @property
+    def bad_rows(self) -> pa.Table:
+        """The bad rows that were put aside in memory, with their places and what is wrong with each."""
+        return self._admission.rows
+
+    @property
+    def bad_count(self) -> int:
+        """How many rows were bad."""
+        return self._admission.count
+
+
+class AsideFile:
+    """Bad rows as NDJSON, written as they come; begun anew by a run that does not go on where another stopped."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.size, self._begun = path, 0, False
+
+    def write(self, rows: Iterable[tuple[str, BadRow]]) -> None:
+        """Append."""
+        text = "".join(json.dumps({"stream": s, "place": b.place, "column": b.column, "reason": b.reason, "row": b.row},
+                                  ensure_ascii=False) + "\n" for s, b in rows).encode("utf-8", "backslashreplace")
+        with self._plain():
+            disk.make_directory(self.path.absolute().parent)
+            with disk.DurableFile(self.path, append=self._begun) as file:
+                file.write(text)
+        self._begun, self.size = True, self.size + len(text)
+
+    def settle(self) -> int:
+        """Force what was written to disk, before a checkpoint says that it is there; its size."""
+        if self._begun:
+            with self._plain():
+                disk.sync_file(self.path)
+                disk.sync_directory(self.path.absolute().parent)
+        return self.size
+
+    def cut(self, size: int) -> None:
+        """Go on after so many bytes: what follows was written by a run that did not live to save it."""
+        there = self.path.stat().st_size if self.path.exists() else 0
+        if there < size:
+            raise CheckpointError(f"{self.path} has {there:,} bytes of the {size:,} that were put aside when the "
+                                  "checkpoint was saved: restore it, or start again with a new checkpoint")
+        if there > size:
+            with self._plain(), disk.DurableFile(self.path, append=True) as file:
+                file.truncate(size)
+                file.sync()
+        self._begun, self.size = size > 0, size
+
+    @contextmanager
+    def _plain(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SourceError(f"{self.path}: bad rows cannot be written there: {error.strerror or error}") from error
+
+
+def timeless(stream: str, table: pa.Table, columns: Sequence[str], fates: RowFates, before: int) -> list[BadRow]:
+    """The rows of a table without one of the times that windows ask for, unless WHERE leaves them out."""
+    bad: dict[int, BadRow] = {}
+    for name in columns:
+        column = table.column(name)
+        if not column.null_count:
+            continue
+        missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        reaches = fates.reach_a_window(stream, table.take(pa.array(missing)))
+        for at in missing[reaches].tolist():
+            row = json.dumps(table.slice(at, 1).to_pylist()[0], default=str, ensure_ascii=False)
+            bad.setdefault(at, BadRow(f"stream {stream!r}, row {before + at + 1}", _no_time(name), name, row))
+    return [bad[at] for at in sorted(bad)]
+
+
+def _no_time(name: str) -> str:
+    return f"{name!r} is null; every row needs a value of the windowing attribute"
+
+
+def _placed(bad: dict[int, BadRow], places: Ordinals | None) -> dict[int, BadRow]:
+    """By their places among the rows that arrived."""
+    return bad if places is None else {int(places[at]): row for at, row in bad.items()}
+
+
+def _jump(given: AmountGiven | None, source: StreamInput) -> int:
+    kind = source.schema.ordinal_kind(source.attribute or "")
+    try:
+        found = kind.amount(Quantity.parse(given if isinstance(given, int | timedelta) else str(given)))
+    except QuantityError as error:
+        raise PlanError(f"max_jump={given!r} for {source.attribute!r} of stream {source.name!r}: {error}") from error
+    if found <= 0:
+        raise PlanError(f"max_jump={given!r}: the largest allowed jump must be greater than zero")
+    return found
+
+
+def _values(column: pa.ChunkedArray, name: str, sound: npt.NDArray[np.bool_]) -> Ordinals:
+    """Times as integers, with anything in the place of those that are missing; the largest stand for larger ones."""
+    if pa.types.is_uint64(column.type):
+        column = pc.min_element_wise(column, pa.scalar(2**63 - 1, pa.uint64())).cast(pa.int64())
+    values = np.zeros(len(sound), np.int64)
+    values[sound] = to_ordinals(column.drop_null() if column.null_count else column, name, limit=None)
+    return values
+
+
+def _ahead(values: Ordinals, sound: npt.NDArray[np.bool_], jump: int,
+           newest: int | None) -> tuple[Sequence[int], int | None]:
+    """Which rows jump, and the newest that does not: each is compared with the newest before it that did not."""
+    places = np.flatnonzero(sound)
+    if not len(places):
+        return [], newest
+    times = values[places]
+    start = int(times[0]) if newest is None else newest
+    before = np.maximum.accumulate(np.concatenate([[start], times[:-1]]))
+    if not (times - before > jump).any():
+        return [], max(start, int(times.max()))
+    found: list[int] = []
+    for place, time in zip(places.tolist(), times.tolist(), strict=True):  # a batch with a jump is rare
+        if time - start > jump:
+            found.append(place)
+        elif time > start:
+            start = time
+    return found, start
