@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panewise.aggregates import Aggregate, register
-    from panewise.api import Results, Run, explain, follow, open_query, run, spark_session, sql, stream, table
+    from panewise.api import Results, Run, explain, follow, function, open_query, run, spark_session, sql, stream, table
     from panewise.core.errors import PanewiseError
     from panewise.engines.spark import (
         StatusListener,
@@ -44,6 +44,7 @@ __all__ = [
     "current_state",
     "explain",
     "follow",
+    "function",
     "open_query",
     "plain_errors",
     "punctuated",
@@ -65,8 +66,8 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Aggregate", "register"), "panewise.aggregates"),
-    **dict.fromkeys(("Results", "Run", "explain", "follow", "open_query", "run", "spark_session", "sql", "stream",
-                     "table"), "panewise.api"),
+    **dict.fromkeys(("Results", "Run", "explain", "follow", "function", "open_query", "run", "spark_session", "sql",
+                     "stream", "table"), "panewise.api"),
     "PanewiseError": "panewise.core.errors",
     **dict.fromkeys(("StatusListener", "arrival", "current_state", "plain_errors", "punctuated", "query_status",
                      "read_auction", "read_batch", "read_current", "read_parts", "read_stream", "register_parts",

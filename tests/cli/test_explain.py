@@ -118,3 +118,15 @@ def test_run_takes_strategy_and_statistics(bids: str, capsys: pytest.CaptureFixt
     assert len(shown) == 1
     assert main(["run", QUERY, "--stream", bids, "--engine", "embedded", "--strategy", "magic"]) == 2
     assert "'magic' does not run these sliding windows" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_command_says_where_spark_rounds_sums_of_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("ts,f,v\n58,-1e6,1\n67,1e6,2\n77,19.99,3\n")
+    text = "SELECT sum({}) [RANGE 20, SLIDE 3, WA ts] AS total FROM s"
+    for argument, options, rounds in (("f", [], True), ("f", ["--exact"], False), ("v", [], False)):
+        assert main(["explain", text.format(argument), "--stream", f"s={path}", *options]) == 0
+        assert ("--exact adds them in kernels" in capsys.readouterr().out) is rounds
+    run = ["run", text.format("f"), "--stream", f"s={path}", "--engine", "embedded", "--exact"]
+    assert main(run) == 0
+    assert "19.99" in capsys.readouterr().out

@@ -57,7 +57,7 @@ def test_without_out_a_table_is_printed(bids: Path, capsys: pytest.CaptureFixtur
     assert "2026-01-01 00:00:30" in shown.out
     assert "2 of 6 rows" in shown.out
     assert "5 rows in, 6 results" in shown.err
-    assert "1 rows were late" in shown.err
+    assert "1 row was late (late='generous')" in shown.err
 
 
 def test_a_query_can_stand_in_a_file_with_parameters(bids: Path, tmp_path: Path) -> None:
@@ -73,7 +73,18 @@ def test_late_rows_can_be_written_counted_or_let_in(bids: Path, tmp_path: Path) 
     assert main([*base, "--late", "side", "--late-out", str(tmp_path / "late.ndjson")]) == 0
     assert [r["v"] for r in lines(tmp_path / "late.ndjson")] == [9]
     assert main([*base, "--late", "generous"]) == 0
-    assert main([*base, "--late-out", str(tmp_path / "late.ndjson")]) == 2, "late rows that are dropped are not kept"
+    assert main([*base, "--late-out", str(tmp_path / "let-in.ndjson")]) == 0
+    assert [r["v"] for r in lines(tmp_path / "let-in.ndjson")] == [9]
+    assert main([*base, "--late", "drop", "--late-out", str(tmp_path / "late.ndjson")]) == 2, "they go nowhere"
+
+
+def test_a_run_that_goes_on_appends_its_late_rows(bids: Path, tmp_path: Path) -> None:
+    base = ["run", QUERY, "--stream", f"s={bids}", "--engine", "embedded", "--out", str(tmp_path / "o.ndjson"),
+            "--checkpoint", str(tmp_path / "state")]
+    (tmp_path / "late.ndjson").write_text('{"v": 1}\n')
+    assert main([*base, "--late-out", str(tmp_path / "late.csv")]) == 2, "a table cannot be appended to"
+    assert main([*base, "--late-out", str(tmp_path / "late.ndjson")]) == 0
+    assert [r["v"] for r in lines(tmp_path / "late.ndjson")] == [1, 9]
 
 
 def test_the_late_policy_error_stops_and_keeps_what_was_written(

@@ -51,7 +51,7 @@ def test_standard_input_to_standard_output_as_it_comes() -> None:
     assert counts(out) == [(10, 2)]
     assert child.returncode == 0
     assert b"6 rows in, 2 results" in err
-    assert b"1 rows were late" in err
+    assert b"1 row was late" in err
 
 
 def test_a_socket_in_and_an_interrupt_that_saves(tmp_path: Path) -> None:

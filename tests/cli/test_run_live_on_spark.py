@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import panewise as pw
-from panewise.api.spark_files import BatchCounts
+from panewise.api.kept_batches import KeptBatches
 from panewise.cli.main import main
 from panewise.datasets.auction import AuctionSite
 from panewise.engines.spark.generated import AuctionOptions
 from panewise.engines.spark.sinks import committed_parts
+from panewise.storage import DirectoryChunks
 
 QUERY = "SELECT auction, count(*) [RANGE 20 s, SLIDE 5 s, WA ts] AS n FROM bids GROUP BY auction"
 
@@ -64,7 +65,10 @@ def test_late_rows_are_counted_over_restarts(tmp_path: Path) -> None:
     def report(batch: int, rows: int, late: int) -> dict[str, object]:
         return {"batchId": batch, "numInputRows": rows, "observedMetrics": {"panewise": {"late_rows": late}}}
 
-    assert BatchCounts(tmp_path / "late.json").after([report(0, 10, 2), report(1, 10, 1)]) == {"rows": 20, "late": 3}
+    def counted(*reports: dict[str, object]) -> dict[str, int]:
+        with DirectoryChunks(tmp_path / "kept") as store:
+            return KeptBatches(store, tmp_path / "spark").count(reports)
+
+    assert counted(report(0, 10, 2), report(1, 10, 1)) == {"rows": 20, "late": 3}
     idle = {"batchId": 2, "numInputRows": 0, "observedMetrics": {}}
-    again = BatchCounts(tmp_path / "late.json").after([report(1, 10, 1), report(2, 5, 4), idle])
-    assert again == {"rows": 25, "late": 7}
+    assert counted(report(1, 10, 1), report(2, 5, 4), idle) == {"rows": 25, "late": 7}

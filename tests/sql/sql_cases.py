@@ -12,8 +12,10 @@ import yaml
 
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
 
+DAY = "2026-01-01"
 HERE = Path(__file__).parent
-TYPES = {"t": pa.timestamp("us", tz="UTC"), "i": pa.int64(), "f": pa.float64(), "s": pa.string(), "d": pa.date32()}
+TYPES = {"t": pa.timestamp("us", tz="UTC"), "i": pa.int64(), "f": pa.float64(), "s": pa.string(), "d": pa.date32(),
+         "l": pa.list_(pa.int64())}
 
 
 @cache
@@ -45,4 +47,7 @@ def variants(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def options(case: dict[str, Any]) -> dict[str, Any]:
-    return {k: case[k] for k in ("params", "functions", "lenient") if k in case}
+    """What goes to the parser beside the text; one with a bare time of day runs with a day."""
+    given = {k: case[k] for k in ("params", "functions", "lenient") if k in case}
+    texts = [case.get("text", ""), *map(str, case.get("params", {}).values())]
+    return {**given, "day": DAY} if any(" AT '0" in text for text in texts) else given

@@ -8,7 +8,7 @@ import pytest
 
 from panewise.core.errors import SqlError
 from panewise.sql import parse
-from sql.sql_cases import HERE, catalog
+from sql.sql_cases import HERE, catalog, options
 
 PAGE = (HERE.parent.parent / "docs" / "language.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
@@ -25,7 +25,8 @@ def test_a_window_of_the_page_is_read(window: str) -> None:
     required = re.sub(r"\[[^\]]*\]", "", window)
     everything = window.replace("[", "").replace("]", "").replace("PA k", "PA a")
     for text in (required, everything):
-        parse(f"SELECT count(*) FROM S [{text}]", catalog())
+        query = f"SELECT count(*) FROM S [{text}]"
+        parse(query, catalog(), **options({"text": query}))
 
 
 def test_the_page_has_queries_and_windows() -> None:

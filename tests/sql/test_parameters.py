@@ -14,6 +14,7 @@ from panewise.core.errors import SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM
 from panewise.core.time import MINUTE, Quantity
+from panewise.functions import evaluate
 from panewise.plan.nodes import Filter, Node, Source, Window, WindowClause
 from panewise.sql import parse
 from panewise.windows.count import CountWindow
@@ -36,7 +37,7 @@ def filtered(value: object) -> Filter:
 
 def kept(plan: Filter, values: list[str]) -> list[str]:
     table = pa.table({"protocol": values})
-    mask = plan.predicate.evaluate(table)
+    (mask,) = evaluate([plan.predicate], table)
     return [v for v, keep in zip(values, mask.to_pylist(), strict=True) if keep]
 
 

@@ -20,7 +20,8 @@ def notes(plan: n.Node, found: Analysis, estimated: Mapping[n.Node, Choice]) -> 
     for node in plan.walk():
         if isinstance(node, n.Source) and node.name in found.streams:
             seen = found.streams[node.name]
-            lines[node] = [("rows", f"{seen['rows']:,}, {seen['late']:,} of them late")]
+            how = f" (late={found.late_policy!r})" if seen["late"] and found.late_policy else ""
+            lines[node] = [("rows", f"{seen['rows']:,}, {seen['late']:,} of them late{how}")]
         elif isinstance(node, n.WindowAggregate):
             lines[node] = [("state", _state(found)), ("windows", _windows(found)),
                            *_compared(found, estimated.get(node))]

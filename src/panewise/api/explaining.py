@@ -12,6 +12,7 @@ from panewise.api.local import windowing_attribute
 from panewise.core.errors import PlanError
 from panewise.engines.embedded.analyze import analyze
 from panewise.plan.nodes import Node, Window
+from panewise.plan.written import refuses_at_place
 from panewise.planner.candidates_text import describe_candidates, state_notes
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats, choices, explained
@@ -27,11 +28,13 @@ from panewise.planner.relation_statistics import RelationStatistics, declared_re
 from panewise.planner.sampling import measured
 from panewise.planner.statistics import Statistics, parse_statistics
 from panewise.planner.stream_joins import unused_statistics
+from panewise.queries.admission import InputRules
 
 MEASURE = "measure"
 """Given as statistics: look at the first rows of the streams."""
 
 
+@refuses_at_place
 def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None, format: Format = "text", *,
                     stats: Stats | str = None, strategy: str = "auto", style: Style = "upa",
                     joins: str = "auto") -> str:
@@ -74,7 +77,8 @@ def explain_streams(plan: Node, streams: Mapping[str, LocalStream] | None = None
 
 
 def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: Stats | str = None,
-                    strategy: str = "auto", late: str = "drop", progress: str | Mapping[str, str] = "source") -> str:
+                    strategy: str = "auto", late: str = "generous", progress: str | Mapping[str, str] = "source",
+                    rules: InputRules | None = None) -> str:
     """A plan, what the embedded engine did when it ran, and how that compares with the estimate.
 
     The kernel is the one a run would take. Without statistics it is chosen by rule, as always, and the estimates it is
@@ -89,7 +93,7 @@ def analyze_streams(plan: Node, streams: Mapping[str, LocalStream], *, stats: St
     attribute = windowing_attribute(plan)
     kernel = next(iter(chosen.values())).choice.kernel if chosen else strategy
     found = analyze(plan, lambda: {n: s.items(attribute=ordered_by(s, attribute)) for n, s in streams.items()},
-                    late=late, progress=progress, strategy=kernel)
+                    late=late, progress=progress, strategy=kernel, rules=rules)
     lines = notes(plan, found, {node: c.choice for node, c in by_cost.items()})
     shown = explained(chosen)
     shown["notes"] = {node: [*(by_cost[node].notes if node in by_cost else ()), *lines.get(node, ())]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from panewise.core.errors import SchemaError
+from panewise.core.bad_rows import BadRows
+from panewise.core.errors import BadRowError, SchemaError
 from panewise.core.schema import SourceKind, SourceSchema
+from panewise.core.tables import as_table
+from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import FileStream, Item
 from panewise.files.types import normal_schema, normalise
 from panewise.planner.forms import CHANGE
@@ -39,10 +42,13 @@ class MemoryStream:
         """Rows (mappings), Arrow batches and punctuation, mixed, in arrival order."""
         runs: list[list[Mapping[str, Any]] | Punctuation | pa.Table] = []
         for item in items:
-            if isinstance(item, Punctuation | pa.Table):
+            if isinstance(item, Punctuation):
                 runs.append(item)
-            elif isinstance(item, pa.RecordBatch):
-                runs.append(pa.Table.from_batches([item]))
+            elif (found := as_table(item)) is not None:
+                runs.append(found)
+            elif not isinstance(item, Mapping):
+                raise SchemaError(f"a stream is made of rows (mappings), tables and punctuation, and item "
+                                  f"{sum(map(_length, runs)) + 1} is a {type(item).__name__}: {str(item)[:60]}")
             elif runs and isinstance(runs[-1], list):
                 runs[-1].append(item)
             else:
@@ -58,14 +64,15 @@ class MemoryStream:
             arrow = normal_schema(pa.unify_schemas(schemas, promote_options="permissive"))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise SchemaError(f"a column of the stream has values of different types: {error}") from error
+        schema = SourceSchema.of(arrow, time=time)
         parts: list[Item] = []
         for run in runs:
             if isinstance(run, Punctuation):
-                parts.append(run)
+                parts.append(run.arriving(schema, "stream"))
             else:
                 table = pa.Table.from_pylist(run, schema=arrow) if isinstance(run, list) else normalise(run, arrow)
                 parts.extend(table.to_batches())
-        return cls(SourceSchema.of(arrow, time=time), arrow, tuple(parts))
+        return cls(schema, arrow, tuple(parts))
 
     @property
     def has_punctuation(self) -> bool:
@@ -135,33 +142,42 @@ def has_dataframe(streams: Mapping[str, Any]) -> bool:
     return any(is_dataframe(value.value if isinstance(value, TableInput) else value) for value in streams.values())
 
 
-def local_stream(value: Any, *, time: str | None = None) -> LocalStream:
-    """Anything but a Spark DataFrame as a stream an engine can read."""
+def local_stream(value: Any, *, time: str | None = None, tolerant: bool = False,
+                 max_line: int = MAX_LINE) -> LocalStream:
+    """Anything but a Spark DataFrame as a stream an engine can read; ``tolerant`` looks for columns past bad rows."""
     if isinstance(value, TableInput):
-        stream = local_stream(value.value, time=time)
+        stream = local_stream(value.value, time=time, tolerant=tolerant, max_line=max_line)
         return replace(stream, schema=of_kind(stream.schema, value.kind))
     if isinstance(value, FileStream | MemoryStream):
         return value
     if isinstance(value, str | Path):
-        return FileStream.open(value, time=time)
-    if isinstance(value, pa.Table):
-        return MemoryStream.of_table(value, time)
-    if type(value).__module__.startswith("pandas"):
-        return MemoryStream.of_table(pa.Table.from_pandas(value, preserve_index=False), time)
-    if isinstance(value, Iterable):
+        return FileStream.open(value, time=time, tolerant=tolerant, max_line=max_line)
+    if (table := as_table(value)) is not None:
+        return MemoryStream.of_table(table, time)
+    if isinstance(value, Mapping):
+        return MemoryStream.of_items([value], time)
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
         return MemoryStream.of_items(value, time)
-    raise SchemaError(
-        f"a stream cannot be a {type(value).__name__}: give a path, an Arrow or pandas table, rows, or a DataFrame"
-    )
+    raise SchemaError(f"a stream cannot be a {type(value).__name__}: give a path, a table of Arrow, pandas or Polars, "
+                      "rows, or a DataFrame")
 
 
-def timeline_of(streams: Mapping[str, LocalStream], attribute: str | None = None) -> Timeline:
-    """Everything as single arrivals, one stream after the other, for the oracle."""
+def _length(run: Sequence[Any] | Punctuation | pa.Table) -> int:
+    return 1 if isinstance(run, Punctuation) else len(run)
+
+
+def timeline_of(streams: Mapping[str, LocalStream], attribute: str | None = None,
+                on_bad: Callable[[str, BadRows], None] | None = None) -> Timeline:
+    """Everything as single arrivals, one stream after the other, for the oracle; ``on_bad`` hears of bad rows."""
     arrivals: Timeline = []
     for name, stream in streams.items():
         for item in stream.items(attribute=ordered_by(stream, attribute)):
             if isinstance(item, Punctuation):
                 arrivals.append(Arrival(name, item))
+            elif isinstance(item, BadRows):
+                if on_bad is None:
+                    raise BadRowError(str(item.rows[0]))
+                on_bad(name, item)
             else:
                 arrivals.extend(Arrival(name, row) for row in item.to_pylist())
     return arrivals

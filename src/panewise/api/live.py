@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from itertools import chain
 from pathlib import Path
 from threading import Thread
@@ -15,16 +16,25 @@ from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.columns import Columns, parse_columns
 from panewise.api.inputs import LocalStream, MemoryStream, is_dataframe, local_stream, ordered_by
 from panewise.api.local import windowing_attribute
-from panewise.api.query import plan_of
+from panewise.api.naming import TimeColumns, check_read, named_inputs, time_of
+from panewise.api.query import options_of, plan_of
 from panewise.api.results import Results
 from panewise.core.errors import PlanError, SchemaError
+from panewise.core.names import did_you_mean
 from panewise.core.schema import SourceSchema
+from panewise.core.tables import as_table, python_rows
+from panewise.core.time import AmountGiven
 from panewise.engines.embedded import EmbeddedRun, QueryStatus, RunningQuery, WindowEvent, open_plan
 from panewise.engines.embedded.sinks import CallbackSink, FileSink, LineSink, PartsSink, Sink, SocketSink
 from panewise.engines.embedded.sources import AsyncSource, FollowedFile, LineSource, PipeSource, SocketSource, as_source
 from panewise.engines.embedded.sources.sockets import is_address
+from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import FileStream
 from panewise.plan.nodes import Node
+from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock, warn_of_the_clock
+from panewise.progress.late import LATE_KEEP
+from panewise.queries.admission import InputRules
+from panewise.sql.user_functions import Given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,11 +44,18 @@ STANDARD = "-"
 """Standard input or output."""
 
 
-def run(text: str, *, params: Mapping[str, object] | None = None, late: str = "drop",
+def run(text: str, /, *, params: Mapping[str, object] | None = None, late: str = "generous",
         progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
-        out: Any = None, columns: Mapping[str, Columns] | None = None, time: str | None = None,
-        checkpoint_seconds: float | None = None, **streams: Any) -> Run:
-    """Start a query on the embedded engine; keyword arguments name its streams.
+        out: Any = None, columns: Mapping[str, Columns] | None = None, time: TimeColumns = None,
+        checkpoint_seconds: float | None = None, bad_rows: str = "stop", max_jump: AmountGiven | None = None,
+        late_keep: int = LATE_KEEP, max_line: int = MAX_LINE, lenient: bool = False, day: str | date | None = None,
+        zone: str | None = None, suppress_partial: bool = False, functions: Mapping[str, Given] | None = None,
+        streams: Mapping[str, Any] | None = None,
+        **inputs: Any) -> Run:
+    """Start a query on the embedded engine; keyword arguments name its streams, ``streams={...}`` those whose names
+    are options. ``bad_rows``, ``max_jump``, ``late_keep``, ``max_line``, ``lenient``, ``day``, ``zone``,
+    ``suppress_partial`` and ``functions`` are those of :func:`sql`; a run that goes on from a checkpoint needs
+    functions of the same names.
 
     A stream is a path, a table, rows, an iterator or async iterator of rows, Arrow batches and punctuation, a function
     from (rows, punctuation) taken so far to what follows, ``"-"`` for NDJSON on standard input, the address of a socket
@@ -50,18 +67,24 @@ def run(text: str, *, params: Mapping[str, object] | None = None, late: str = "d
     >>> [row["top"] for row in run(query, s=ticks, progress="ordered")][:3]
     [6, 6, 6]
     """
-    sources = {name: open_stream(value, name, columns=(columns or {}).get(name), time=time)
-               for name, value in streams.items()}
-    if unknown := sorted(set(columns or {}) - set(streams)):
-        raise PlanError(f"columns of {unknown[0]!r}, which is no stream of this run")
-    plan = plan_of(text, {name: source.schema for name, source in sources.items()}, params)
+    given = named_inputs(text, streams, inputs, options_of(run))
+    rules = InputRules.parse(bad_rows, max_jump, late_keep)
+    if unknown := sorted(set(columns or {}) - set(given)):
+        raise PlanError(f"columns of {unknown[0]!r}, which is no stream of this run{did_you_mean(unknown[0], given)}")
+    sources = {name: open_stream(value, name, columns=(columns or {}).get(name), time=time_of(time, name, given),
+                                 tolerant=not rules.bad_rows.stops, max_line=max_line)
+               for name, value in given.items()}
+    plan = plan_of(text, {name: source.schema for name, source in sources.items()}, params, lenient=lenient,
+                   day=day, zone=zone, suppress_partial=suppress_partial, functions=functions)
+    check_read(plan, given)
     return start(plan, sources, late=late, progress=progress, emit=emit, checkpoint=checkpoint, sinks=open_sinks(out),
-                 checkpoint_seconds=checkpoint_seconds)
+                 checkpoint_seconds=checkpoint_seconds, rules=rules)
 
 
-def follow(path: str | Path, *, columns: Columns | None = None, time: str | None = None) -> FollowedFile:
+def follow(path: str | Path, *, columns: Columns | None = None, time: str | None = None,
+           max_line: int = MAX_LINE) -> FollowedFile:
     """An NDJSON file that another process appends to, as a stream: read to its end, then on as it grows."""
-    return FollowedFile(path, columns=None if columns is None else parse_columns(columns), time=time)
+    return FollowedFile(path, columns=None if columns is None else parse_columns(columns), time=time, max_line=max_line)
 
 
 class LiveStream:
@@ -74,17 +97,24 @@ class LiveStream:
 OpenStream = LocalStream | LineSource | LiveStream
 
 
-def open_stream(value: Any, name: str, *, columns: Columns | None = None, time: str | None = None) -> OpenStream:
-    """Whatever a user gives as a stream, with a schema."""
+def open_stream(value: Any, name: str, *, columns: Columns | None = None, time: str | None = None,
+                tolerant: bool = False, max_line: int = MAX_LINE) -> OpenStream:
+    """Whatever a user gives as a stream, with a schema; ``tolerant`` looks for columns past bad rows."""
     declared = None if columns is None else parse_columns(columns)
-    if isinstance(value, LineSource | LiveStream | FileStream | MemoryStream):
+    if isinstance(value, LineSource):
+        value.tolerant = tolerant
+        return value
+    if isinstance(value, LiveStream | FileStream | MemoryStream):
         return value
     if is_dataframe(value):
         raise PlanError(f"{name!r} is a Spark DataFrame: use sql(), which gives a DataFrame")
     if isinstance(value, str) and value == STANDARD:
-        return PipeSource("standard input", columns=declared, time=time)
-    if is_address(value):
-        return SocketSource(value, columns=declared, time=time)
+        value = PipeSource("standard input", columns=declared, time=time, max_line=max_line)
+    elif is_address(value):
+        value = SocketSource(value, columns=declared, time=time, max_line=max_line)
+    if isinstance(value, LineSource):
+        value.tolerant = tolerant
+        return value
     if isinstance(value, Iterator | AsyncIterable) or (callable(value) and not isinstance(value, Iterable)):
         if declared is not None:
             return LiveStream(value, SourceSchema.of(declared, time=time))
@@ -92,7 +122,7 @@ def open_stream(value: Any, name: str, *, columns: Columns | None = None, time: 
             raise SchemaError(f"the columns of {name!r} cannot be looked up before it runs: give "
                               f"columns={{{name!r}: 'ts timestamp, price double'}}")
         return _peeked(value, name, time)
-    return local_stream(value, time=time)
+    return local_stream(value, time=time, tolerant=tolerant, max_line=max_line)
 
 
 def _peeked(items: Iterator[Any], name: str, time: str | None) -> LiveStream:
@@ -100,8 +130,8 @@ def _peeked(items: Iterator[Any], name: str, time: str | None) -> LiveStream:
     seen: list[Any] = []
     for item in items:
         seen.append(item)
-        if isinstance(item, pa.RecordBatch | pa.Table):
-            schema = item.schema
+        if (table := as_table(item, name)) is not None:
+            schema = table.schema
         elif isinstance(item, Mapping) or (isinstance(item, Sequence) and len(item)):
             schema = pa.Table.from_pylist([item] if isinstance(item, Mapping) else list(item)).schema
         else:
@@ -131,11 +161,13 @@ def open_sinks(out: Any) -> list[Sink]:
                     "function")
 
 
-def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "drop",
+def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "generous",
           progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
-          sinks: Sequence[Sink] = (), checkpoint_seconds: float | None = None) -> Run:
+          sinks: Sequence[Sink] = (), checkpoint_seconds: float | None = None,
+          rules: InputRules | None = None) -> Run:
     """A run of a plan over opened streams; live if any of them is."""
-    query = open_plan(plan, late=late, progress=progress, emit=emit)
+    began = instant_now()
+    query = open_plan(begun_at(plan, began), late=late, progress=progress, emit=emit, rules=rules)
     attribute = windowing_attribute(plan)
     inputs: dict[str, Any] = {}
     for name, stream in streams.items():
@@ -149,10 +181,19 @@ def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "drop",
     files = {n: s for n, s in streams.items() if isinstance(s, FileStream | MemoryStream)}
     live = len(files) < len(streams)
     label = None if checkpoint is None else CheckpointLabel.claim(
-        Path(checkpoint), plan, files, engine="embedded", late=late, progress=progress)
-    running = EmbeddedRun(query, inputs, sinks=sinks, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds,
-                          live=live)
-    return Run(running, label if not live else None)
+        Path(checkpoint), plan, files, engine="embedded", late=late, progress=progress, began=began)
+    try:
+        if label is not None and label.began_before(began) and reads_the_clock(plan):
+            query = open_plan(label.begun(plan), late=late, progress=progress, emit=emit, rules=rules)
+        if live:
+            warn_of_the_clock(plan)
+        running = EmbeddedRun(query, inputs, sinks=sinks, checkpoint=None if label is None else label.store,
+                              checkpoint_seconds=checkpoint_seconds, live=live)
+    except BaseException:
+        if label is not None:
+            label.close()
+        raise
+    return Run(running, label)
 
 
 class Run:
@@ -170,12 +211,16 @@ class Run:
 
     def tables(self) -> Iterator[pa.Table]:
         """Results as Arrow tables, as they come."""
-        yield from self._running.tables()
-        if self._label is not None and not self._running.stopped:
-            self._label.end()
+        try:
+            yield from self._running.tables()
+            if self._label is not None and not self._running.stopped and not self._running.live:
+                self._label.end()
+        finally:
+            if self._label is not None:
+                self._label.close()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (row for table in self.tables() for row in table.to_pylist())
+        return (row for table in self.tables() for row in python_rows(table))
 
     async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
         loop = asyncio.get_running_loop()
@@ -185,7 +230,7 @@ class Run:
         tables = self.tables()
         try:
             while (table := await loop.run_in_executor(None, next, tables, None)) is not None:
-                for row in table.to_pylist():
+                for row in python_rows(table):
                     yield row
         finally:
             self.stop()
@@ -195,7 +240,7 @@ class Run:
         tables = list(self.tables())
         query = self._running.query
         table = pa.concat_tables(tables) if tables else query.nothing()
-        return Results(table, query.late_rows, query.status(), query.late_report)
+        return Results(table, query.late_rows, query.status(), query.late_report, query.bad_rows)
 
     def to_arrow(self) -> pa.Table:
         """All results as an Arrow table, when the streams have ended."""

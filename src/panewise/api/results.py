@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from panewise.core.errors import UnsupportedError
+from panewise.core.tables import python_rows
 from panewise.files.writer import ResultFile
+from panewise.progress.late import late_text
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 
-@dataclass(frozen=True)
+SHOWN = 20
+"""Rows that a representation shows."""
+
+
+@dataclass(frozen=True, repr=False)
 class Results:
     """Iterate it for rows as dictionaries, or take all at once as Arrow or pandas.
 
@@ -27,11 +34,13 @@ class Results:
 
     table: pa.Table
     late: pa.Table | None = None
-    """The rows that arrived after a punctuation had promised they would not, where the engine keeps them."""
+    """The newest of the rows that were late (``late_keep``), where the engine keeps them."""
     status: Mapping[str, Any] = field(default_factory=dict)
     """Counters of the run: rows, late rows, windows."""
     late_report: pa.Table | None = None
     """The late rows with a column ``late``: the bound that was in force, and by how much each missed it."""
+    bad_rows: pa.Table | None = None
+    """The bad rows that were put aside (``bad_rows="aside"``): stream, place, column, reason, and the row as text."""
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
@@ -57,14 +66,30 @@ class Results:
             out.write(self.table)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.table.to_pylist())
+        return iter(python_rows(self.table))
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
+    @property
+    def left_out(self) -> str:
+        """What became of rows that are not in the results: how many were late, how many bad; nothing if none was."""
+        late, bad = int(self.status.get("late") or 0), int(self.status.get("bad") or 0)
+        parts = [late_text(late, self.status.get("late_policy"))] if late else []
+        if bad:
+            parts.append(f"{bad:,} {'row was' if bad == 1 else 'rows were'} bad and left out")
+        return "; ".join(parts)
+
+    def __repr__(self) -> str:
+        more = len(self) - SHOWN
+        head = Results(self.table.slice(0, SHOWN), status=self.status)
+        return f"{head}\n… {more:,} more rows" if more > 0 else str(head)
+
     def __str__(self) -> str:
-        return str(self.table.to_pandas().to_string(index=False))
+        text = str(self.table.to_pandas().to_string(index=False))
+        return f"{text}\n({self.left_out})" if self.left_out else text
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return str(self.table.to_pandas()._repr_html_())
+        text = str(self.table.to_pandas()._repr_html_())
+        return f"{text}<p>{escape(self.left_out)}</p>" if self.left_out else text

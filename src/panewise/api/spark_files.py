@@ -1,7 +1,7 @@
 """Run a plan over streams in files on Spark: a batch job when the files say all, a resumable stream otherwise.
 
-A stream's results are kept beside Spark's checkpoint, one file per micro-batch under its number, so a batch that Spark
-repeats after a failure replaces its own results and a restarted run ends with exactly the rows of an undisturbed one.
+A stream's results are kept beside Spark's checkpoint with the number of their micro-batch, so one that Spark repeats
+after a failure is not kept twice and a restarted run ends with exactly the rows of an undisturbed one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -19,24 +21,30 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.api.checkpoints import CheckpointLabel
+from panewise.api.checkpoints import SPARK, CheckpointLabel
 from panewise.api.inputs import ordered_by
+from panewise.api.kept_batches import KeptBatches
 from panewise.api.local import LocalRun, windowing_attribute
+from panewise.core.bad_rows import BadRows
+from panewise.core.errors import UnsupportedError
+from panewise.engines.spark.admitting import admitted
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
-from panewise.engines.spark.observed import metrics
 from panewise.engines.spark.queries.running import is_hosted
-from panewise.engines.spark.session import session
+from panewise.engines.spark.session import in_zone, session
 from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
-from panewise.engines.spark.status import as_json, query_status
+from panewise.engines.spark.status import query_status
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import LATE_COLUMN
 from panewise.files.formats import Format
-from panewise.files.parts import NumberedParts
 from panewise.files.reader import FileStream
-from panewise.plan.nodes import Node, Source
+from panewise.plan.nodes import Node, Source, zone_of
+from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
 from panewise.planner.choices import Stats
+from panewise.planner.ordering_columns import ordering_columns
 from panewise.progress.late import LatePolicy
+from panewise.queries.admission import AsideFile, InputRules, timeless
+from panewise.queries.row_fates import RowFates
 
 POLL_SECONDS = 0.2
 KEPT_PROGRESS = 100_000
@@ -52,34 +60,66 @@ class Watcher(Protocol):
         """So many rows were read in all; what the query holds of them."""
 
 
-def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "drop",
+def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "generous",
               progress: str | None = None, checkpoint: str | Path | None = None,
               rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None,
-              conf: Mapping[str, Any] | None = None, emit: str = "final", stats: Stats = None) -> LocalRun:
+              conf: Mapping[str, Any] | None = None, emit: str = "final", stats: Stats = None,
+              rules: InputRules | None = None, on_late: Callable[[pa.Table], object] | None = None,
+              exact: bool = False) -> LocalRun:
     """Start a run; ``rows_per_batch`` is the size of a micro-batch where it is a stream, ``conf`` sets up the session.
 
     It is a batch job unless something needs order or a memory: a checkpoint, a progress policy, punctuation in the
-    data, late rows to be treated in a special way, or early results (``emit``).
+    data, late rows to be treated in a special way, or early results (``emit``). ``exact`` makes a batch job add floats
+    in kernels; streams always do.
     """
+    rules = rules or InputRules()
+    if rules.max_jump is not None:
+        raise UnsupportedError("max_jump= compares each row with the newest before it, and Spark's tasks read files "
+                               "side by side: run the query with --engine embedded")
     used = {node.name for node in plan.walk() if isinstance(node, Source)}
     streams = {name: stream for name, stream in streams.items() if name in used}
     settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS, **(conf or {})}
     spark = session(master, **settings)
-    needs_order = progress not in {None, "source"} or late != LatePolicy.DROP.value or emit != "final"
+    in_zone(spark, zone_of(plan))
+    at_once = LatePolicy.parse(late) in {LatePolicy.DROP, LatePolicy.GENEROUS}
+    needs_order = progress not in {None, "source"} or not at_once or emit != "final"
     if checkpoint is None and not needs_order and not any(s.has_punctuation for s in streams.values()):
-        return _batch(spark, plan, streams, watch, stats)
-    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch, emit, stats)
+        return _batch(spark, begun_at(plan, instant_now()), streams, watch, stats, rules, exact)
+    return _stream(spark, plan, streams, late, progress or "source", checkpoint, rows_per_batch, watch, emit, stats,
+                   rules, on_late)
+
+
+def _bad_rows(plan: Node, streams: Mapping[str, FileStream], rules: InputRules) -> int:
+    """How many rows Spark's tasks have left out; where they are to be put aside, they are written here.
+
+    Tasks keep nothing and may run twice, so the files are read once more, in process.
+    """
+    if rules.bad_rows.stops:
+        return 0
+    fates, ordering, found = RowFates(plan), ordering_columns(plan), 0
+    aside = None if rules.bad_rows.path is None else AsideFile(rules.bad_rows.path)
+    for name, stream in streams.items():
+        rows = 0
+        for item in stream.items(attribute=ordered_by(stream, windowing_attribute(plan))):
+            bad = list(item) if isinstance(item, BadRows) else []
+            if isinstance(item, pa.RecordBatch):
+                bad = timeless(name, pa.Table.from_batches([item]), ordering[name], fates, rows)
+            rows += len(item) if isinstance(item, BadRows | pa.RecordBatch) else 0
+            found += len(bad)
+            if aside is not None and bad:
+                aside.write((name, row) for row in bad)
+    return found
 
 
 # -- batch -----------------------------------------------------------------------------------------------------------
 
 
 def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], watch: Watcher | None,
-           stats: Stats) -> LocalRun:
+           stats: Stats, rules: InputRules, exact: bool) -> LocalRun:
     attribute = windowing_attribute(plan)
     with plain_errors():
-        frames = {name: _frame(spark, stream, attribute) for name, stream in streams.items()}
-        results = run_batch(plan, frames, stats=stats)
+        frames = {name: _frame(spark, stream, attribute, rules) for name, stream in streams.items()}
+        results = run_batch(plan, admitted(plan, frames, skipping(rules)), stats=stats, exact=exact)
 
     def tables() -> Iterator[pa.Table]:
         if watch is not None:
@@ -88,13 +128,23 @@ def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], w
             yield results.toArrow()
 
     empty = _empty(results)
-    return LocalRun(tables(), lambda: (None, {"rows": sum(s.count_rows() for s in streams.values())}), empty)
+
+    def status() -> dict[str, Any]:
+        return {"rows": sum(s.count_rows() for s in streams.values()), "bad": _bad_rows(plan, streams, rules)}
+
+    return LocalRun(tables(), lambda: (None, status()), empty)
 
 
-def _frame(spark: SparkSession, stream: FileStream, attribute: str | None) -> DataFrame:
+def skipping(rules: InputRules) -> InputRules:
+    """What Spark's tasks do under a policy: bad rows are written by the driver."""
+    return rules if rules.bad_rows.stops else InputRules.parse("skip")
+
+
+def _frame(spark: SparkSession, stream: FileStream, attribute: str | None, rules: InputRules) -> DataFrame:
     """Parquet by Spark's own reader; text by ours, which refuses what does not fit instead of making it null."""
     if stream.format is not Format.PARQUET:
-        return read_batch(spark, stream.path, time=ordered_by(stream, attribute))
+        return read_batch(spark, stream.path, time=ordered_by(stream, attribute), max_line=stream.max_line,
+                          bad_rows=skipping(rules).bad_rows.action.value)
     frame = spark.read.parquet(*(str(f.absolute()) for f in stream.files))
     return frame.select(*(F.col(f"`{f.name}`").cast(spark_type(f.type)).alias(f.name) for f in stream.arrow))
 
@@ -108,95 +158,105 @@ def _empty(frame: DataFrame) -> pa.Table:
 
 def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], late: str, progress: str,
             checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None, emit: str,
-            stats: Stats) -> LocalRun:
+            stats: Stats, rules: InputRules, on_late: Callable[[pa.Table], object] | None) -> LocalRun:
     attribute = windowing_attribute(plan)
     with plain_errors():
-        frames = {
+        frames = admitted(plan, {
             name: read_stream(spark, s.path, time=ordered_by(s, attribute), progress=progress,
-                              rows_per_batch=rows_per_batch)
+                              rows_per_batch=rows_per_batch, max_line=s.max_line,
+                              bad_rows=skipping(rules).bad_rows.action.value)
             for name, s in streams.items()
-        }
-        kernels = "kernels" if is_hosted(plan) else "auto"  # micro-batches of files are large
-        results = run_streaming(plan, frames, late=late, emit=emit, stats=stats, joins=kernels)
+        }, skipping(rules))
+        run = partial(run_streaming, inputs=dict(frames), late=late, emit=emit, stats=stats,
+                      joins="kernels" if is_hosted(plan) else "auto")  # micro-batches of files are large
+        results = run(begun_at(plan, began := instant_now()))
     schema = spark.createDataFrame([], results.schema).toArrow().schema
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
-    label = CheckpointLabel.claim(home, plan, streams, engine="spark", late=late, progress=progress)
-    parts = NumberedParts(home / "results")
-    told: dict[str, Any] = {"rows": 0, "late": 0}
-    counts = BatchCounts(home / "late.json")
-    late_rows: list[dict[str, Any]] = []
+    label = CheckpointLabel.claim(home, plan, streams, engine="spark", late=late, progress=progress, began=began)
+    if label.began_before(began) and reads_the_clock(plan):
+        results = run(label.begun(plan))
+    kept, late_rows = _kept(label, home), LateRowsBeside(rules.late_keep, on_late)
+    told: dict[str, Any] = {"rows": 0, "late": 0, "late_policy": LatePolicy.parse(late).value}
 
     def tables() -> Iterator[pa.Table]:
-        fresh: SimpleQueue[int] = SimpleQueue()
-        seen = set(parts.numbers())  # of earlier runs; Spark may repeat the last one, with the same rows
-        for number in sorted(seen):
-            yield _without_late(parts.read(number), late_rows)
+        fresh: SimpleQueue[pa.Table] = SimpleQueue()
+        for table in kept.tables():
+            yield _without_late(table, late_rows)
 
         def commit(batch: DataFrame, number: int) -> None:
-            parts.write(number, batch.toArrow())
-            fresh.put(number)
+            if not kept.has(number):  # Spark may repeat the last one of an earlier run, with the same rows
+                table = batch.toArrow()
+                kept.add(number, table)
+                fresh.put(table)
 
         query = (results.writeStream.outputMode("append").foreachBatch(commit)
-                 .option("checkpointLocation", str(home / "spark")).trigger(availableNow=True).start())
+                 .option("checkpointLocation", str(home / SPARK)).trigger(availableNow=True).start())
         try:
             while query.isActive or not fresh.empty():
-                told.update(counts.after(query.recentProgress))
+                told.update(kept.count(query.recentProgress))
                 if watch is not None:
                     status = query_status(query)
                     watch.say("streaming on Spark")
                     watch.advance(told["rows"], status.bound, status.held)
                 try:
-                    number = fresh.get(timeout=POLL_SECONDS)
+                    yield _without_late(fresh.get(timeout=POLL_SECONDS), late_rows)
                 except Empty:
                     continue
-                if number not in seen:
-                    seen.add(number)
-                    yield _without_late(parts.read(number), late_rows)
             failure = query.exception()
             if failure is not None:
                 raise translate(failure) or failure
-            told.update(counts.after(query.recentProgress), rows=sum(s.count_rows() for s in streams.values()))
+            told.update(kept.count(query.recentProgress), rows=sum(s.count_rows() for s in streams.values()),
+                        bad=_bad_rows(plan, streams, rules))
             label.end()
         finally:
             query.stop()
+
+    def closed() -> Iterator[pa.Table]:
+        try:
+            yield from tables()
+        finally:
+            label.close()
             if passing:
                 shutil.rmtree(home, ignore_errors=True)
 
-    def finish() -> tuple[pa.Table | None, dict[str, Any]]:
-        return (pa.Table.from_pylist(late_rows) if late_rows else None), told
-
-    return LocalRun(tables(), finish, _without_late(schema.empty_table(), []))
+    return LocalRun(closed(), lambda: (late_rows.table(), told | {"late_forgotten": late_rows.forgotten}),
+                    _without_late(schema.empty_table(), LateRowsBeside(0, None)))
 
 
-class BatchCounts:
-    """Rows and late rows of every micro-batch, kept beside the checkpoint: Spark's own reports end with a run.
-
-    A batch that is repeated after a failure has the same rows, so it replaces its own counts.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.counts: dict[str, list[int]] = json.loads(path.read_text()) if path.exists() else {}
-
-    def after(self, reports: Iterable[Any]) -> dict[str, int]:
-        """The sums, with what Spark has reported by now."""
-        before = dict(self.counts)
-        for report in map(as_json, reports):
-            metric = metrics(report)
-            if report["numInputRows"] or metric.get("late_rows"):  # Spark reports idle batches under the last number
-                self.counts[str(report["batchId"])] = [report["numInputRows"], int(metric.get("late_rows") or 0)]
-        if self.counts != before:
-            staged = self.path.with_suffix(".writing")
-            staged.write_text(json.dumps(self.counts))
-            staged.replace(self.path)
-        return {"rows": sum(c[0] for c in self.counts.values()), "late": sum(c[1] for c in self.counts.values())}
+def _kept(label: CheckpointLabel, home: Path) -> KeptBatches:
+    try:
+        return KeptBatches(label.store, home / SPARK)
+    except BaseException:
+        label.close()
+        raise
 
 
-def _without_late(table: pa.Table, late_rows: list[dict[str, Any]]) -> pa.Table:
+class LateRowsBeside:
+    """Late rows that travel beside the results: the newest are kept, or all leave where somebody takes them."""
+
+    def __init__(self, keep: int, on_late: Callable[[pa.Table], object] | None) -> None:
+        self._kept: deque[dict[str, Any]] = deque(maxlen=keep)
+        self._on_late, self.forgotten = on_late, 0
+
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        """Some more."""
+        if self._on_late is not None:
+            if rows:
+                self._on_late(pa.Table.from_pylist(rows))
+            return
+        self.forgotten += max(0, len(self._kept) + len(rows) - (self._kept.maxlen or 0))
+        self._kept.extend(rows)
+
+    def table(self) -> pa.Table | None:
+        """Those that are kept."""
+        return pa.Table.from_pylist(list(self._kept)) if self._kept else None
+
+
+def _without_late(table: pa.Table, late_rows: LateRowsBeside) -> pa.Table:
     """Split off the late rows, which travel beside the results as JSON."""
     if LATE_COLUMN not in table.column_names:
         return table
     column = table.column(LATE_COLUMN)
-    late_rows.extend(json.loads(text) for text in column.to_pylist() if text is not None)
+    late_rows.add([json.loads(text) for text in column.to_pylist() if text is not None])
     return table.filter(pc.is_null(column)).drop_columns([LATE_COLUMN])

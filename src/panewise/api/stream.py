@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 from panewise.api.explaining import explain_streams
 from panewise.api.inputs import is_dataframe, local_stream
-from panewise.api.query import check_spark, plan_of, run_plan
+from panewise.api.naming import refuse_unknown
+from panewise.api.query import check_spark, options_of, plan_of, run_plan
+from panewise.api.zones import same_zone
 from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.core.time import Quantity, warn_bare_number
+from panewise.core.time import AmountGiven, Quantity, warn_bare_number
+from panewise.files.json_units import MAX_LINE
 from panewise.plan.nodes import Node, WindowClause
+from panewise.progress.late import LATE_KEEP
+from panewise.queries.admission import InputRules
+from panewise.sql.user_functions import Given
 from panewise.windows import SlidingWindow
 
-Amount = str | int | timedelta
 NAME = "stream"
 
 
@@ -27,9 +32,13 @@ def quoted(name: str) -> str:
     return Scalar.column(name).sql
 
 
-def stream(source: Any, *, time: str | None = None, late: str = "drop", progress: str = "source",
-           engine: str | None = None, emit: str = "final") -> Stream:
-    """Begin a query over a DataFrame, a path, a table or rows.
+def stream(source: Any, *, time: str | None = None, late: str = "generous", progress: str = "source",
+           engine: str | None = None, emit: str = "final", bad_rows: str = "stop",
+           max_jump: AmountGiven | None = None, late_keep: int = LATE_KEEP, max_line: int = MAX_LINE,
+           day: str | date | None = None, zone: str | None = None, suppress_partial: bool = False,
+           functions: Mapping[str, Given] | None = None,
+           exact: bool = False, **unknown: Any) -> Stream:
+    """Begin a query over a DataFrame, a path, a table or rows; options are those of :func:`sql`.
 
     >>> rows = [{"k": "a", "v": 2, "ts": 1}, {"k": "a", "v": 5, "ts": 7}, {"k": "b", "v": 1, "ts": 3}]
     >>> query = stream(rows, time="ts").where("v > 1").window(range=10, slide=5).group_by("k")
@@ -39,13 +48,20 @@ def stream(source: Any, *, time: str | None = None, late: str = "drop", progress
     a {'start': 0, 'end': 10} 2 3
     a {'start': 5, 'end': 15} 1 0
     """
+    refuse_unknown(unknown, options_of(stream))
+    rules = InputRules.parse(bad_rows, max_jump, late_keep)
     if is_dataframe(source):
         from panewise.engines.spark import source_schema
 
-        return Stream(source, source_schema(source, time=time), None, late=late, progress=progress, engine=engine,
-                      emit=emit)
-    local = local_stream(source, time=time)
-    return Stream(local, local.schema, None, late=late, progress=progress, engine=engine, emit=emit)
+        schema = source_schema(source, time=time)
+        same_zone({NAME: schema}, zone)
+        return Stream(source, schema, None, late=late, progress=progress, engine=engine,
+                      emit=emit, rules=rules, day=day, suppress_partial=suppress_partial, exact=exact,
+                  functions=functions)
+    local = local_stream(source, time=time, tolerant=not rules.bad_rows.stops, max_line=max_line)
+    return Stream(local, local.schema, None, late=late, progress=progress, engine=engine, emit=emit, rules=rules,
+                  day=day, zone=zone, suppress_partial=suppress_partial, exact=exact,
+                  functions=functions)
 
 
 @dataclass(frozen=True)
@@ -59,17 +75,29 @@ class Stream:
     filters: tuple[str, ...] = ()
     keys: tuple[tuple[str, str], ...] = ()
     """Output name and Spark SQL of every key."""
-    late: str = "drop"
+    late: str = "generous"
     progress: str = "source"
     engine: str | None = None
     emit: str = "final"
+    rules: InputRules = field(default_factory=InputRules)
+    """What becomes of rows that cannot be used."""
+    day: str | date | None = None
+    """The day of bare times of day."""
+    zone: str | None = None
+    """The time zone in which expressions read clocks, where it is not that of the schema."""
+    functions: Mapping[str, Given] | None = None
+    """The user's own, by name."""
+    suppress_partial: bool = False
+    """Whether windows that begin before their ORIGIN are left out."""
+    exact: bool = False
+    """Whether floats of a static DataFrame are added by kernels, and not by Spark, which rounds."""
 
     def where(self, predicate: str) -> Stream:
         """Keep the rows for which a Spark SQL condition is true."""
         return replace(self, filters=(*self.filters, predicate))
 
-    def window(self, bracket: str | None = None, *, range: Amount | None = None, slide: Amount | None = None,
-               on: str | None = None, origin: Any = None, lag: Amount | None = None) -> Stream:
+    def window(self, bracket: str | None = None, *, range: AmountGiven | None = None, slide: AmountGiven | None = None,
+               on: str | None = None, origin: Any = None, lag: AmountGiven | None = None, **unknown: Any) -> Stream:
         """Windows of ``range`` every ``slide`` (default: tumbling) on a column (default: the time column).
 
         Every other kind is written as in the language, without its brackets:
@@ -79,6 +107,7 @@ class Stream:
         >>> [row["total"] for row in query.agg(total="sum(v)")]
         [2, 7, 6, 1]
         """
+        refuse_unknown(unknown, options_of(Stream.window))
         if (bracket is None) == (range is None):
             raise PlanError("say which windows once: window(range='10 min', slide='1 min'), or text as in the "
                             "language, window('RANGE 100 rows, SLIDE 10 rows, WA row-num')")
@@ -119,7 +148,9 @@ class Stream:
         text = f"SELECT {', '.join(items)} FROM {NAME} [{window}]"
         text += f" WHERE {where}" if where else ""
         text += f" GROUP BY {group_by}" if group_by else ""
-        return plan_of(text, {NAME: self.schema}, None if isinstance(self.clause, str) else {"window": self.clause})
+        return plan_of(text, {NAME: self.schema}, None if isinstance(self.clause, str) else {"window": self.clause},
+                       day=self.day, zone=self.zone, suppress_partial=self.suppress_partial,
+                       functions=self.functions)
 
     def agg(self, **aggregates: str) -> Any:
         """Run it: a DataFrame for a DataFrame, :class:`Results` for everything else."""
@@ -128,10 +159,11 @@ class Stream:
             from panewise.engines.spark import run
 
             check_spark(self.engine)
-            return run(plan, {NAME: self.source}, late=self.late, progress=self.progress, emit=self.emit)
+            return run(plan, {NAME: self.source}, late=self.late, progress=self.progress, emit=self.emit,
+                       rules=self.rules, exact=self.exact)
         streams: Mapping[str, Any] = {NAME: self.source}
         return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress,
-                        emit=self.emit)
+                        emit=self.emit, rules=self.rules)
 
     def explain(self, **aggregates: str) -> str:
         """The plan for these aggregates as text, with the strategy of the engine that would run it."""
@@ -141,4 +173,4 @@ class Stream:
             return text
         from panewise.engines.spark import explain_frames
 
-        return f"{text}\n\nOn Spark\n{explain_frames(plan, {NAME: self.source})}"
+        return f"{text}\n\nOn Spark\n{explain_frames(plan, {NAME: self.source}, exact=self.exact)}"

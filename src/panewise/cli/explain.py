@@ -6,16 +6,31 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from panewise.aggregates.sql_form import sql_form
 from panewise.api.explaining import analyze_streams, explain_streams
+from panewise.api.naming import check_read
 from panewise.api.query import ENGINES, written_plan
-from panewise.cli.terminal import key_value, output, parameter, query_text, unique
+from panewise.cli.terminal import (
+    add_exact,
+    add_input_rules,
+    input_rules,
+    key_value,
+    known_streams,
+    output,
+    parameter,
+    query_text,
+    unique,
+)
 from panewise.core.errors import PlanError, SourceError
 from panewise.files.reader import FileStream
-from panewise.plan.nodes import Node
+from panewise.plan.nodes import Filter, Node, Project, WindowAggregate
 from panewise.planner.capabilities import unsupported
 from panewise.planner.legal_form import legal_form
+from panewise.planner.requests import request_of
 from panewise.planner.structures import STYLES
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
+from panewise.windows.base import Clock
+from panewise.windows.sliding import SlidingWindow
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,8 +55,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--analyze", action="store_true",
                         help="run it on the embedded engine and show what happened: state, windows, late rows, time")
     parser.add_argument("--progress", default="source", metavar="POLICY", help="as for run, with --analyze")
-    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=LatePolicy.DROP.value,
+    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=DEFAULT_LATE.value,
                         help="as for run, with --analyze")
+    add_exact(parser)
+    add_input_rules(parser)
     parser.add_argument("--format", choices=("text", "svg", "html"), default="text")
     parser.add_argument("--out", metavar="PATH", help="write to a file instead of the terminal")
     parser.set_defaults(command=command)
@@ -51,16 +68,22 @@ def command(options: argparse.Namespace) -> int:
     """Explain one query."""
     times = unique(options.time, "the time column of")
     streams = unique(options.stream, "stream")
-    opened = {n: FileStream.open(p, time=times.get(n)) for n, p in streams.items()}
+    known_streams("--time", times, streams)
+    rules = input_rules(options)
+    opened = {n: FileStream.open(p, time=times.get(n), tolerant=not rules.bad_rows.stops, max_line=options.max_line)
+              for n, p in streams.items()}
     params = {n: parameter(v) for n, v in unique(options.param, "parameter").items()}
-    plan = written_plan(query_text(options.query), {n: s.schema for n, s in opened.items()} or None, params)
+    plan = written_plan(query_text(options.query), {n: s.schema for n, s in opened.items()} or None, params,
+                        lenient=options.lenient, day=options.day, zone=options.zone,
+                        suppress_partial=options.suppress_partial)
+    check_read(plan, opened)
     if options.analyze:
         text = analyzed(plan, opened, options)
     else:
         text = explain_streams(plan, opened, options.format, stats=options.stats, strategy=options.strategy,
                                style=options.style, joins=options.joins)
         if options.format == "text":
-            text = f"{text}\n\n{engines(legal_form(plan).plan)}"
+            text = f"{text}\n\n{engines(legal_form(plan).plan, options.exact)}"
     if options.out:
         try:
             Path(options.out).write_text(text + "\n", encoding="utf-8")
@@ -78,13 +101,27 @@ def analyzed(plan: Node, streams: Mapping[str, FileStream], options: argparse.Na
     if not streams:
         raise PlanError("--analyze runs the query: name the files of its streams with --stream NAME=PATH")
     return analyze_streams(plan, streams, stats=options.stats, strategy=options.strategy, late=options.late,
-                           progress=options.progress)
+                           progress=options.progress, rules=input_rules(options))
 
 
-def engines(plan: Node) -> str:
-    """Which engines run the plan; for the others, why not."""
+def engines(plan: Node, exact: bool = False) -> str:
+    """Which engines run the plan; for the others, why not, and where Spark's sums of floats are not exact."""
     lines = []
     for engine in ENGINES:
         reasons = list(unsupported(plan, engine))
-        lines.append(f"{engine:9} {'runs it' if not reasons else 'cannot run it yet: ' + reasons[0]}")
+        rounds = "; it adds floats itself in batch jobs, which rounds every addition: --exact adds them in kernels" \
+            if engine == "spark" and not exact and adds_floats(plan) else ""
+        lines.append(f"{engine:9} {'runs it' + rounds if not reasons else 'cannot run it yet: ' + reasons[0]}")
     return "\n".join(lines)
+
+
+def adds_floats(plan: Node) -> bool:
+    """Whether Spark would add floats in a batch job: panes of values, and aggregates that all have a form in SQL."""
+    node = plan
+    while isinstance(node, Project | Filter):
+        node = node.input
+    request = request_of(node) if isinstance(node, WindowAggregate) else None
+    if request is None or not isinstance(request.spec, SlidingWindow) or request.spec.clock is not Clock.TIME:
+        return False
+    forms = [sql_form(a.function, a.inputs) for a in request.aggregates]
+    return None not in forms and not all(form.exact for form in forms if form is not None)

@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from panewise.api.live import STANDARD, OpenStream, Run, follow, open_sinks, open_stream, start
+from panewise.api.naming import check_read
 from panewise.api.query import plan_of
-from panewise.cli.terminal import errors, parameter, query_text, unique
+from panewise.cli.late_file import LateFile
+from panewise.cli.terminal import errors, input_rules, known_streams, parameter, query_text, unique
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
 from panewise.engines.embedded.sources import SocketSource
 from panewise.engines.embedded.sources.sockets import is_address
-from panewise.files.writer import ResultFile
 from panewise.planner.capabilities import check
+from panewise.queries.admission import InputRules
 
 INTERRUPTED = 130
 
@@ -33,37 +35,40 @@ def run_live(options: argparse.Namespace) -> int:
     """Run until the streams end or the user stops it; an interrupt saves the state first."""
     if options.engine != "embedded":
         raise PlanError("standard input and output, sockets, --follow and result directories need --engine embedded")
-    streams = _streams(options)
+    rules = input_rules(options)
+    streams = _streams(options, rules)
     params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
-    plan = plan_of(query_text(options.query), {name: s.schema for name, s in streams.items()}, params)
+    plan = plan_of(query_text(options.query), {name: s.schema for name, s in streams.items()}, params,
+                   lenient=options.lenient, day=options.day, zone=options.zone,
+                   suppress_partial=options.suppress_partial)
+    check_read(plan, streams)
     check(plan, options.engine)
     run = start(plan, streams, late=options.late, progress=options.progress or "source", emit=options.emit,
-                checkpoint=options.checkpoint, sinks=open_sinks(options.out or STANDARD))
-    with Watch({}, quiet=options.quiet) as watch, stopped_by_signals(run.stop) as signals:
+                checkpoint=options.checkpoint, sinks=open_sinks(options.out or STANDARD), rules=rules)
+    late_file = LateFile(options.late_out, [s.schema for s in streams.values()],
+                         goes_on=options.checkpoint is not None)
+    if options.late_out is not None:
+        run.on_late(late_file.write)
+    with Watch({}, quiet=options.quiet) as watch, late_file, stopped_by_signals(run.stop) as signals:
         try:
             for table in run.tables():
                 watch.results(table.num_rows)
         except BrokenPipeError:  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-    if options.late_out is not None:
-        late = run.query.late_report
-        with ResultFile(options.late_out, late.schema) as file:
-            file.write(late)
     if not options.quiet:
-        watch.summary(run.status(windows=0), options.out, options.late_out)
+        watch.summary(run.status(windows=0), options.out, options.late_out, rules.bad_rows)
     if signals:
         _say_how_it_ended(run, options.checkpoint)
         return INTERRUPTED
     return 0
 
 
-def _streams(options: argparse.Namespace) -> Mapping[str, OpenStream]:
+def _streams(options: argparse.Namespace, rules: InputRules) -> Mapping[str, OpenStream]:
     times, columns = unique(options.time, "the time column of"), unique(options.columns, "the columns of")
     given = unique(options.stream, "stream")
     for what, named in (("--time", times), ("--columns", columns)):
-        if unknown := sorted(set(named) - set(given)):
-            raise PlanError(f"{what} names {unknown[0]!r}, but there is no such --stream")
+        known_streams(what, named, given)
     piped = [name for name, value in given.items() if value == STANDARD]
     if len(piped) + (options.query == STANDARD) > 1:
         raise PlanError("standard input can be one thing only: the query or one stream")
@@ -71,8 +76,9 @@ def _streams(options: argparse.Namespace) -> Mapping[str, OpenStream]:
     for name, value in given.items():
         one: Any = value
         if options.follow and value != STANDARD and not is_address(value):
-            one = follow(value, columns=columns.get(name), time=times.get(name))
-        opened[name] = stream = open_stream(one, name, columns=columns.get(name), time=times.get(name))
+            one = follow(value, columns=columns.get(name), time=times.get(name), max_line=options.max_line)
+        opened[name] = stream = open_stream(one, name, columns=columns.get(name), time=times.get(name),
+                                              tolerant=not rules.bad_rows.stops, max_line=options.max_line)
         if isinstance(stream, SocketSource) and not options.quiet:
             errors.print(f"{name}: listening on {stream.address}", highlight=False, soft_wrap=True)
     return opened

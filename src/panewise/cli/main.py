@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NoReturn
 
 from panewise.cli import bench, demo, explain, generate, run
 from panewise.cli.terminal import errors
 from panewise.core.errors import PanewiseError, PanewiseWarning
+from panewise.core.names import did_you_mean
 
 USER_ERROR = 2
 INTERRUPTED = 130
 SPARK_FAILED = 1
 
 
+class CommandParser(argparse.ArgumentParser):
+    """Arguments written out in full; what is not known names the nearest that is."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Unknown arguments are those of the command, so it says which it has."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            known = getattr(found, "known_arguments", None) or self._option_string_actions
+            named = next((one for one in unknown if one.startswith("-")), unknown[0]).partition("=")[0]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(named, known)}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """A choice that does not exist names the nearest that does."""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice is not None:
+            message += did_you_mean(choice[1], [part.strip().strip("'") for part in choice[2].split(",")])
+        super().error(message)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All sub-commands with their options."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="panewise",
         description="Window queries over data streams: every window kind, any disorder, one answer, on Spark.",
     )
@@ -30,6 +57,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for module in (run, explain, generate, demo, bench):
         module.add_command(commands)
+    for command in commands.choices.values():
+        command.set_defaults(known_arguments=tuple(command._option_string_actions))
     return parser
 
 
@@ -42,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", PanewiseWarning)
             warnings.showwarning = _show_warning
             result: int = options.command(options) or 0
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        _give_up_output()
+        return 0
     except PanewiseError as error:
         if options.debug:
             traceback.print_exc()
@@ -56,16 +88,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if _interrupted(error):  # Spark answers an interrupt with errors of its own
             errors.print("interrupted")
             return INTERRUPTED
+        if isinstance(error, OSError) and not options.debug:
+            errors.print(f"[bold red]error:[/] {_escaped(_about_os(error))}", highlight=False, soft_wrap=True)
+            _give_up_output()
+            return USER_ERROR
         if options.debug or not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
         first = str(error).strip().split("\n", maxsplit=1)[0]
         errors.print(f"[bold red]Spark failed:[/] {_escaped(first)}", highlight=False, soft_wrap=True)
         errors.print("see all of it with: panewise --debug ...", highlight=False)
         return SPARK_FAILED
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        sys.stderr.close()
-        return 0
     return result
+
+
+def _give_up_output() -> None:
+    """Nobody reads what is written from now on, nor what Python still holds when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _about_os(error: OSError) -> str:
+    """What the operating system refused: a full disk, a file-size limit, a directory that cannot be entered."""
+    name = "" if error.filename is None else f"{error.filename}: "
+    return f"{name}{error.strerror or error}: output cannot be written, or a file cannot be read; see where with " \
+           "panewise --debug ..."
 
 
 def _interrupted(error: BaseException | None) -> bool:

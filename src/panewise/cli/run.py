@@ -10,10 +10,23 @@ from pathlib import Path
 import pyarrow as pa
 
 from panewise.api.local import LocalRun, check_final, run_local
+from panewise.api.naming import check_read
 from panewise.api.query import ENGINES, plan_of
+from panewise.cli.late_file import LateFile
 from panewise.cli.live import is_live, run_live
 from panewise.cli.spark_live import is_spark_live, run_spark_live
-from panewise.cli.terminal import key_value, output, parameter, query_text, result_table, unique
+from panewise.cli.terminal import (
+    add_exact,
+    add_input_rules,
+    input_rules,
+    key_value,
+    known_streams,
+    output,
+    parameter,
+    query_text,
+    result_table,
+    unique,
+)
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
 from panewise.files.formats import format_of
@@ -21,7 +34,7 @@ from panewise.files.reader import FileStream
 from panewise.files.writer import ResultFile
 from panewise.planner.capabilities import check
 from panewise.planner.statistics import parse_statistics
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
 
 SHOWN = 20
 
@@ -47,9 +60,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument("--checkpoint", metavar="DIR", help="go on from here after a restart")
     parser.add_argument("--progress", default=None, metavar="POLICY",
                         help="ordered | late:10s | rows:100 | column:NAME | source (default: punctuation in the data)")
-    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=LatePolicy.DROP.value,
-                        help="what becomes of rows that break a promise (default: drop, and count them)")
-    parser.add_argument("--late-out", metavar="PATH", help="write the late rows here (with --late side)")
+    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=DEFAULT_LATE.value,
+                        help="what becomes of rows behind the watermark (default: generous, they count in windows "
+                        "that are still open and are reported if they missed one)")
+    parser.add_argument("--late-out", metavar="PATH", help="write the late rows here as they come; none is kept then")
     parser.add_argument("--time", type=key_value, action="append", default=[], metavar="NAME=COLUMN",
                         help="the column that orders a stream (default: ts, timestamp, or the only timestamp)")
     parser.add_argument("--columns", type=key_value, action="append", default=[], metavar="NAME=COLUMNS",
@@ -70,6 +84,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
                         help="how the embedded engine joins windows, instead of the best way: 'by twos', 'at once'; "
                         "who joins live streams on Spark: 'kernels', or 'native' for Spark itself")
     parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
+    add_exact(parser)
+    add_input_rules(parser)
     parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
     parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
     parser.set_defaults(command=command)
@@ -86,8 +102,12 @@ def command(options: argparse.Namespace) -> int:
     for path in (None if live else options.out, options.late_out):
         if path is not None:
             format_of(Path(path))
-    if options.late_out is not None and options.late != LatePolicy.SIDE.value:
-        raise PlanError(f"--late-out writes late rows, which --late {options.late} does not keep: add --late side")
+    if options.late_out is not None and options.engine == "spark" and options.late != LatePolicy.SIDE.value:
+        raise PlanError(f"--late-out: on Spark late rows leave with --late side, not with --late {options.late}: add "
+                        "--late side, or use --engine embedded")
+    if options.late_out is not None and options.late in {LatePolicy.DROP.value, LatePolicy.ERROR.value}:
+        raise PlanError(f"--late-out writes late rows, which --late {options.late} does not keep: choose --late side, "
+                        "generous or consistent")
     if live:
         return run_live(options)
     if options.columns:
@@ -96,36 +116,39 @@ def command(options: argparse.Namespace) -> int:
         check_final(options.emit, options.engine)
     times = unique(options.time, "the time column of")
     paths = unique(options.stream, "stream")
-    streams = {name: FileStream.open(path, time=times.get(name)) for name, path in paths.items()}
-    if unknown := sorted(set(times) - set(streams)):
-        raise PlanError(f"--time names {unknown[0]!r}, but there is no such --stream")
+    known_streams("--time", times, paths)
+    rules = input_rules(options)
+    streams = {name: FileStream.open(path, time=times.get(name), tolerant=not rules.bad_rows.stops,
+                                     max_line=options.max_line) for name, path in paths.items()}
     params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
-    plan = plan_of(query_text(options.query), {n: s.schema for n, s in streams.items()}, params)
+    plan = plan_of(query_text(options.query), {n: s.schema for n, s in streams.items()}, params,
+                   lenient=options.lenient, day=options.day, zone=options.zone,
+                   suppress_partial=options.suppress_partial)
+    check_read(plan, streams)
     check(plan, options.engine)
     stats = parse_statistics(options.stats) if options.stats else None
-    with Watch(streams, quiet=options.quiet) as watch:
+    late_file = LateFile(options.late_out, [s.schema for s in streams.values()],
+                         goes_on=options.checkpoint is not None)
+    on_late = None if options.late_out is None else late_file.write
+    with Watch(streams, quiet=options.quiet) as watch, late_file:
         if options.engine == "spark":
             from panewise.api.spark_files import run_files  # Spark is slow to import; other engines do without
 
             watch.say("starting Spark")
             run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
                             checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf), emit=options.emit,
-                            stats=stats)
+                            stats=stats, rules=rules, on_late=on_late, exact=options.exact)
         else:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
                             emit=options.emit, strategy=options.strategy, stats=stats,
-                            joins=options.joins)
+                            joins=options.joins, rules=rules, on_late=on_late)
         shown = _write(run, options, watch)
-    late, status = run.finish()
-    if options.late_out is not None and late is not None:
-        late = run.late_report() if run.late_report is not None else late
-        with ResultFile(options.late_out, late.schema) as file:
-            file.write(late)
+    _, status = run.finish()
     if options.out is None:
         output.print(result_table(shown, limit=options.limit))
     if not options.quiet:
-        watch.summary(status, options.out, options.late_out)
+        watch.summary(status, options.out, options.late_out, rules.bad_rows)
     return 0
 
 

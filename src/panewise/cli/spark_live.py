@@ -12,9 +12,19 @@ from typing import Any
 
 from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.columns import parse_columns
+from panewise.api.naming import check_read
 from panewise.api.query import plan_of
 from panewise.cli.live import stopped_by_signals
-from panewise.cli.terminal import errors, output, parameter, query_text, result_table, unique
+from panewise.cli.terminal import (
+    errors,
+    input_rules,
+    known_streams,
+    output,
+    parameter,
+    query_text,
+    result_table,
+    unique,
+)
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
 from panewise.core.time import SECOND, parse_duration
@@ -35,7 +45,7 @@ def run_spark_live(options: argparse.Namespace) -> int:
     """Run until the streams end, the time is over or the user stops it; with a checkpoint it can go on later."""
     from panewise.api.spark_streams import SparkStreams
     from panewise.engines.spark import plain_errors, query_status, run, source_schema, translate
-    from panewise.engines.spark.session import session
+    from panewise.engines.spark.session import in_zone, session
 
     if options.out is not None and not options.out.endswith(os.sep):
         raise PlanError(f"--out {options.out}: results of a live stream on Spark go to a folder of Parquet files "
@@ -43,29 +53,33 @@ def run_spark_live(options: argparse.Namespace) -> int:
     times, given = unique(options.time, "the time column of"), unique(options.stream, "stream")
     columns = {name: parse_columns(text) for name, text in unique(options.columns, "the columns of").items()}
     for what, named in (("--time", times), ("--columns", columns)):
-        if unknown := sorted(set(named) - set(given)):
-            raise PlanError(f"{what} names {unknown[0]!r}, but there is no such --stream")
+        known_streams(what, named, given)
     limit = parse_duration(options.seconds) / SECOND if options.seconds else None
+    rules = input_rules(options)
     with ExitStack() as stack:
         home = Path(options.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="panewise-run-")))
         watch = stack.enter_context(Watch({}, quiet=options.quiet))
         watch.say("starting Spark")
-        spark = session(options.master, **dict(options.conf))
+        spark = in_zone(session(options.master, **dict(options.conf)), options.zone)
         opener = SparkStreams(spark, home, stack, {})
         with plain_errors():
             frames = {name: opener.open(name, text, columns=columns.get(name), time=times.get(name),
                                         progress=options.progress) for name, text in given.items()}
             params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
             plan = plan_of(query_text(options.query), {n: source_schema(f, time=times.get(n))
-                                                       for n, f in frames.items()}, params)
+                                                       for n, f in frames.items()}, params, lenient=options.lenient,
+                           day=options.day, suppress_partial=options.suppress_partial)
+            check_read(plan, frames)
             check(plan, options.engine)
             if options.checkpoint is not None:
                 known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
-                CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
-                                      progress=options.progress or "source")
+                label = CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
+                                              progress=options.progress or "source")
+                stack.callback(label.close)
+                plan = label.begun(plan)
             stats = parse_statistics(options.stats) if options.stats else None
             results = run(plan, frames, late=options.late, progress=_progress(given, options.progress),
-                          emit=options.emit, stats=stats, joins=options.joins)
+                          emit=options.emit, stats=stats, joins=options.joins, rules=rules, exact=options.exact)
         for name, (host, port) in opener.addresses.items():
             errors.print(f"{name}: listening on tcp://{host}:{port}", highlight=False, soft_wrap=True)
         query = _start(results, options, home, watch)
@@ -85,7 +99,9 @@ def run_spark_live(options: argparse.Namespace) -> int:
         raise translate(failure) or failure
     if not options.quiet:
         errors.print(f"{status}", highlight=False)
-        watch.summary({"rows": status.rows, "late": status.late_rows}, options.out, None)
+        watch.summary({"rows": status.rows, "late": status.late_rows, "bad": status.bad_rows,
+                       "late_policy": options.late}, options.out, None,
+                      rules.bad_rows)
     return INTERRUPTED if signals else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,14 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from panewise.core.errors import QuantityError, SourceError
+from panewise.core.bad_rows import BadRowAction
+from panewise.core.errors import PlanError, QuantityError, SourceError
+from panewise.core.names import did_you_mean
+from panewise.core.tables import shown_rows
 from panewise.core.time import format_timestamp, parse_timestamp
+from panewise.files.json_units import MAX_LINE
+from panewise.progress.late import LATE_KEEP
+from panewise.queries.admission import InputRules
 
 output = Console()
 errors = Console(stderr=True)
@@ -112,8 +118,54 @@ def result_table(rows: pa.Table, *, limit: int, title: str = "") -> Table:
     for name in names:
         kind = rows.schema.field(name).type
         table.add_column(name, justify="right" if any(test(kind) for test in numeric) else "left", overflow="fold")
-    for row in rows.select(names).slice(0, limit).to_pylist():
+    for row in shown_rows(rows.select(names).slice(0, limit)):
         table.add_row(*(show(row[n]) for n in names))
     if rows.num_rows > limit:
         table.caption = f"{limit} of {rows.num_rows} rows"
     return table
+
+
+def add_input_rules(parser: argparse.ArgumentParser) -> None:
+    """The options about rows that cannot be used, and about what a text leaves open, the same for every command."""
+    parser.add_argument("--bad-rows", default="stop", metavar="POLICY",
+                        help="what becomes of rows that cannot be read or have no time: stop (default), skip (and "
+                        "count them), aside:PATH (write them to an NDJSON file with place and reason)")
+    parser.add_argument("--max-jump", metavar="DURATION",
+                        help="how far a row's time may be ahead of the newest so far; further ones are bad rows")
+    parser.add_argument("--max-line", type=int, default=MAX_LINE, metavar="BYTES",
+                        help=f"the longest row of NDJSON (default: {MAX_LINE:,} bytes)")
+    parser.add_argument("--day", metavar="DATE",
+                        help="the day of bare times of day, as in START AT '07:00:00': 2026-01-01")
+    parser.add_argument("--late-keep", type=int, default=LATE_KEEP, metavar="ROWS",
+                        help=f"so many late rows are kept, the newest; all are counted (default: {LATE_KEEP:,})")
+    parser.add_argument("--suppress-partial", action="store_true",
+                        help="leave out windows that begin before their ORIGIN")
+    parser.add_argument("--zone", metavar="NAME",
+                        help="the time zone in which expressions and brackets read clocks, such as Europe/Berlin "
+                             "(default: UTC)")
+    parser.add_argument("--lenient", action="store_true", help="group by plain columns that stand beside aggregates")
+
+
+def add_exact(parser: argparse.ArgumentParser) -> None:
+    """The option about sums of floats."""
+    parser.add_argument("--exact", action="store_true",
+                        help="on Spark, add floats in kernels where Spark would add them and round every addition; "
+                        "other engines always do")
+
+
+def known_streams(what: str, named: Mapping[str, object], given: Mapping[str, object]) -> None:
+    """Every name that an option gives is that of a stream."""
+    for name in named:
+        if name not in given:
+            raise PlanError(f"{what} names {name!r}, but there is no such --stream; there are "
+                            f"{', '.join(given) or 'none'}{did_you_mean(name, given)}")
+
+
+def input_rules(options: argparse.Namespace) -> InputRules:
+    """What the options say about rows that cannot be used."""
+    rules = InputRules.parse(options.bad_rows, options.max_jump, options.late_keep)
+    if rules.bad_rows.action is BadRowAction.ASIDE and rules.bad_rows.path is None:
+        raise PlanError("--bad-rows aside needs a file for the rows: --bad-rows aside:bad.ndjson")
+    if options.max_line < 1:
+        raise PlanError(f"--max-line {options.max_line}: a line needs at least one byte")
+    return rules

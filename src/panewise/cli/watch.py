@@ -11,7 +11,9 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from panewise.cli.terminal import errors
+from panewise.core.bad_rows import BadRowPolicy, BadRows
 from panewise.files.reader import FileStream, Item
+from panewise.progress.late import late_text
 from panewise.progress.punctuation import Punctuation
 
 
@@ -48,7 +50,7 @@ class Watch(AbstractContextManager["Watch"]):
             if attribute and bound is not None:
                 self.watermark = self._streams[name].schema.ordinal_kind(attribute).text(bound)
         else:
-            self.rows += item.num_rows
+            self.rows += len(item) if isinstance(item, BadRows) else item.num_rows
         self._show()
 
     def advance(self, rows: int, watermark: str = "", held: str = "") -> None:
@@ -68,12 +70,17 @@ class Watch(AbstractContextManager["Watch"]):
         state += f", {self.held}" if self.held else ""
         self._progress.update(self._task, state=state)
 
-    def summary(self, status: Mapping[str, Any], out: str | None, late_out: str | None) -> None:
-        """Rows in and out, late rows, where everything is."""
+    def summary(self, status: Mapping[str, Any], out: str | None, late_out: str | None,
+                bad_rows: BadRowPolicy | None = None) -> None:
+        """Rows in and out, late and bad rows, where everything is."""
         seconds = time.monotonic() - self._started
         rows, late = int(status.get("rows") or self.rows), int(status.get("late") or 0)
         errors.print(f"{rows:,} rows in, {self.out:,} results in {seconds:.1f} s" + (f" → {out}" if out else ""),
                      highlight=False)
         if late:
             where = f" → {late_out}" if late_out else "; see them with --late side --late-out PATH"
-            errors.print(f"[yellow]{late:,} rows were late[/]{where}", highlight=False)
+            errors.print(f"[yellow]{late_text(late, status.get('late_policy'))}[/]{where}", highlight=False)
+        if bad := int(status.get("bad") or 0):
+            path = bad_rows.path if bad_rows is not None else None
+            where = f" → {path}" if path is not None else "; see them with --bad-rows aside:PATH"
+            errors.print(f"[yellow]{bad:,} rows were bad and left out[/]{where}", highlight=False)

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 
+from panewise.core.places import placed
 from panewise.core.schema import Catalog
+from panewise.core.time import Day
+from panewise.core.trees import deep_stack
 from panewise.plan.nodes import Node
+from panewise.plan.written import written
 from panewise.sql.binder import Binder
 from panewise.sql.functions import aggregate_names
-from panewise.sql.parameters import Parameters
+from panewise.sql.parameters import DeclaredDay, Parameters
 from panewise.sql.parser import parse_query
 from panewise.sql.snapshots import read_as_relations
+from panewise.sql.user_functions import Given, split
 
 __all__ = ["parse"]
 
 
 def parse(text: str, catalog: Catalog, params: Mapping[str, object] | None = None,
-          functions: Mapping[str, str] | None = None, lenient: bool = False) -> Node:
+          functions: Mapping[str, Given] | None = None, lenient: bool = False, day: str | date | None = None) -> Node:
     """The logical plan of a query text.
 
     ``params`` are the values of ``:name`` parameters; they are bound as values and never read as text, except for
-    ``[:name]``, whose value is a window (an object, or window text read on its own). ``functions`` lets a placeholder
-    name of the query stand for a function, ``lenient`` groups by plain columns that stand beside aggregates.
+    ``[:name]``, whose value is a window (an object, or window text read on its own). ``functions`` are the caller's
+    own by name (`sql.user_functions`), or let a placeholder name of the query stand for a function, ``lenient`` groups
+    by plain columns that stand beside aggregates. ``day`` is the day of bare times of day.
 
     >>> from panewise.core.schema import SourceSchema
     >>> import pyarrow as pa
@@ -31,8 +38,12 @@ def parse(text: str, catalog: Catalog, params: Mapping[str, object] | None = Non
     >>> plan.columns
     ('item', 'window', 'max(price)')
     """
-    placeholders = dict(functions or {})
-    parameters = Parameters(text, params)
-    query = parse_query(text, aggregate_names() | placeholders.keys())
+    placeholders, own = split(functions)
+    declared = DeclaredDay(None if day is None else Day.parse(day))
+    parameters = Parameters(text, params, declared, catalog.zone)
+    query = parse_query(text, aggregate_names() | placeholders.keys(), own)
     parameters.check(query)
-    return read_as_relations(Binder(text, catalog, parameters, placeholders, lenient=lenient).query(query).node)
+    with deep_stack(), placed(text):
+        plan = read_as_relations(Binder(text, catalog, parameters, placeholders, lenient=lenient).query(query).node)
+    declared.check_asked()
+    return written(plan, text)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from panewise.aggregates.base import Aggregate
 from panewise.aggregates.registry import resolve
-from panewise.core.errors import AggregateError, PanewiseError, SqlError
+from panewise.core.errors import AggregateError, PanewiseError, SqlError, shortened
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import (
     WID_COLUMN,
@@ -27,6 +27,7 @@ from panewise.sql.expressions import Expressions, column, readable, to_scalar
 from panewise.sql.projection import Projector, short_names
 from panewise.sql.relations import BoundWindow, Relation, Scope
 from panewise.sql.syntax import Item, Span, StreamCall, span_of
+from panewise.windows.tumbling import Disclosure
 
 
 @dataclass
@@ -70,6 +71,11 @@ class Aggregator:
                   window: BoundWindow | None) -> Relation:
         """``window`` is given when results carry window ids; otherwise the relation's current contents are grouped."""
         outputs = _Outputs()
+        if window is not None and getattr(window.clause.spec, "disclosure", None) is Disclosure.GROWING:
+            raise self.error("GROWING shows a window while it fills, and an aggregate with WA comes once, when its "
+                             "window is complete", window.span,
+                             "leave out WA for a relation that grows, or leave out GROWING and ask for results while "
+                             "windows fill: emit='change'")
         self._types, self._window, self._below = relation.types, window, relation.node
         self._collect_keys(outputs, scope, group_by, window)
         for item in items:
@@ -202,7 +208,7 @@ class Aggregator:
             bound = []  # count(1)
         if not bound and name != "count":
             raise self.error(f"{name} needs a column", place, f"write {name}(column)")
-        found = AggregateCall("", name, *self._split(bound), bool(call.args.get("distinct")))
+        found = AggregateCall("", name, *self._split(bound, name, place), bool(call.args.get("distinct")))
         found = self._with_panes(found, outputs, place)
         self._check_function(found, place)
         if call.condition is not None:
@@ -257,13 +263,17 @@ class Aggregator:
         values = [a.tree for a in arguments] or [exp.Literal.number(1)]
         return tuple(to_scalar(exp.Case(ifs=[exp.If(this=condition.copy(), true=v)])) for v in values)
 
-    @staticmethod
-    def _split(bound: list[exp.Expr]) -> tuple[tuple[Scalar, ...], tuple[int | float | str, ...]]:
+    def _split(self, bound: list[exp.Expr], name: str,
+               place: Span) -> tuple[tuple[Scalar, ...], tuple[int | float | str, ...]]:
         """Constants behind the first argument fix the function, such as the fraction of a quantile."""
         arguments, parameters = list(bound), []
         while len(arguments) > 1 and not arguments[-1].find(exp.Column):
             scalar = to_scalar(arguments.pop())
-            value = scalar.literal_value
+            try:
+                value = scalar.literal_value
+            except (ValueError, OverflowError) as error:  # an expression, or more digits than a number may have
+                raise self.error(f"{shortened(scalar.sql)} is no constant, and what fixes {name} must be one", place,
+                                 f"write the number itself, as in {name}(x, 0.9)") from error
             parameters.append(value if isinstance(value, int | float | str) else str(value))
         return tuple(to_scalar(a) for a in arguments), tuple(reversed(parameters))
 

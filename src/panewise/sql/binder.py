@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from panewise.core.errors import QuantityError, SqlError
@@ -20,6 +21,7 @@ from panewise.plan.nodes import (
 )
 from panewise.sql.aggregation import Aggregator
 from panewise.sql.expressions import Expressions
+from panewise.sql.generators import GeneratorBinder
 from panewise.sql.hints import listed
 from panewise.sql.joins import JoinBinder
 from panewise.sql.parameters import Parameters
@@ -37,8 +39,10 @@ from panewise.sql.syntax import (
     SetOperation,
     Span,
     StreamCall,
+    chain_of,
     span_of,
 )
+from panewise.sql.views import ViewBinder
 from panewise.sql.windows import WindowBinder
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
@@ -63,6 +67,8 @@ class Binder:
         self.windows = WindowBinder(self.expressions)
         self.sources = SourceBinder(catalog, self.windows, self.query)
         self.joins = JoinBinder(self.expressions, self._exists_source)
+        self.generators = GeneratorBinder(self.expressions)
+        self.views = ViewBinder(self.generators, self.joins, self.windows)
         self.projector = Projector(self.expressions)
         self.aggregator = Aggregator(self.expressions, self.projector, functions, lenient=lenient)
 
@@ -77,23 +83,61 @@ class Binder:
     # -- set operations ------------------------------------------------------------------------------------------
 
     def _set_operation(self, query: SetOperation) -> Relation:
-        left, right = self.query(query.left), self.query(query.right)
+        """A chain of set operations, from left to right; one of unions is one union, however long."""
+        first, steps = chain_of(query)
+        relation, i = self.query(first), 0
+        while i < len(steps):
+            until = next((j for j in range(i, len(steps)) if steps[j].operator == "EXCEPT ALL"), len(steps))
+            if until > i:
+                relation = self._union(relation, steps[i:until])
+            if until < len(steps):
+                relation = self._except(relation, steps[until])
+            i = until + 1
+        return relation
+
+    def _except(self, left: Relation, step: SetOperation) -> Relation:
+        right = self._right_side(left, left.internal, step)
+        return replace(left, node=BagDifference(left.node, right.node), changing=True,
+                       internal=left.internal or right.internal, slides=(*left.slides, *right.slides))
+
+    def _union(self, left: Relation, steps: Sequence[SetOperation]) -> Relation:
+        """Every part up to the last UNION without ALL counts once: what earlier ones leave out, it leaves out, too."""
+        parts, relations, internal, every = [left.node], [left], left.internal, -1
+        for i, step in enumerate(steps):
+            right = self._right_side(left, internal, step)
+            internal = internal or right.internal
+            parts.append(right.node)
+            relations.append(right)
+            every = i if step.operator == "UNION" else every
+        if every >= 0:
+            parts = [Distinct(Union(tuple(parts[:every + 2]))), *parts[every + 2:]]
+        return replace(left, node=Union(tuple(parts)) if len(parts) > 1 else parts[0], internal=internal,
+                       changing=any(r.changing for r in relations),
+                       slides=tuple(slide for r in relations for slide in r.slides))
+
+    def _right_side(self, left: Relation, internal: Span | None, step: SetOperation) -> Relation:
+        right = self.query(step.right)
         if not (left.open or right.open) and len(left.columns) != len(right.columns):
-            raise self.error(f"{query.operator} of {len(left.columns)} and {len(right.columns)} columns", query.span,
+            raise self.error(f"{step.operator} of {len(left.columns)} and {len(right.columns)} columns", step.span,
                              f"select as many on both sides: {listed(left.columns)} and {listed(right.columns)}")
-        internal = left.internal or right.internal
-        if internal is not None and query.operator != "UNION ALL":
-            raise self._internal(internal, query.operator)
-        changing = left.changing or right.changing
-        if query.operator == "EXCEPT ALL":
-            node: BagDifference | Union | Distinct = BagDifference(left.node, right.node)
-            changing = True
-        else:
-            first = left.node.parts if isinstance(left.node, Union) and _continued(query) else (left.node,)
-            node = Union((*first, right.node))
-            if query.operator == "UNION":
-                node = Distinct(node)
-        return replace(left, node=node, changing=changing, internal=internal, slides=(*left.slides, *right.slides))
+        self._check_types(left, right, step)
+        inside = internal or right.internal
+        if inside is not None and step.operator != "UNION ALL":
+            raise self._internal(inside, step.operator)
+        return right
+
+    def _check_types(self, left: Relation, right: Relation, step: SetOperation) -> None:
+        """Columns that meet have one type that holds both, where the types are known here already."""
+        for ours, theirs in zip(left.columns, right.columns, strict=False):
+            types = [r.types.get(name) for r, name in ((left, ours), (right, theirs))]
+            if types[0] is None or types[1] is None or types[0] == types[1]:
+                continue
+            try:
+                pa.unify_schemas([pa.schema([("c", t)]) for t in types], promote_options="permissive")
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise self.error(f"{step.operator} of columns whose types differ: {ours!r} is {types[0]} and "
+                                 f"{theirs!r} is {types[1]}", step.span,
+                                 f"cast one of them: CAST({theirs} AS ...)") from error
 
     def _internal(self, span: Span, what: str) -> SqlError:
         return self.error(f"an INTERNAL window under {what}", span,
@@ -134,7 +178,15 @@ class Binder:
         conditions = self.joins.conditions(select)
         outer = self._aggregate_bracket(select)
         aggregated = bool(select.group_by) or any(i.tree.find(StreamCall) for i in select.items)
-        if len(sources) > 1:
+        if select.views:
+            relation, scope, window = self.views.bind(select.views, sources, conditions, self._outer(select),
+                                                      aggregated=aggregated)
+            if outer is not None and window is not None:
+                raise self.error("two windows, on the aggregate and on its source", outer.span,
+                                 "keep one of the two brackets")
+            if outer is not None:
+                window = self._window_over(outer, relation, scope)
+        elif len(sources) > 1:
             joined = self.joins.join(sources, conditions, self._outer(select))
             relation, scope = joined.relation, joined.scope
             window = None if outer is None else self._window_over(outer, relation, scope)
@@ -152,7 +204,7 @@ class Binder:
         if not aggregated:
             if outer is not None:
                 raise self.error("a window behind GROUP BY needs an aggregate", outer.span, "add an aggregate")
-            return self.projector.project(relation, scope, select.items)
+            return self.projector.project(*self.generators.selected(relation, scope, select.items))
         if window is not None and internal and not window.clause.internal:
             window = replace(window, clause=replace(window.clause, internal=True))
         if window is not None and relation.changing:
@@ -194,6 +246,9 @@ class Binder:
         if any(c.this not in STREAM_OPERATORS for i in select.items for c in i.tree.find_all(StreamCall)):
             raise self.error("EXISTS takes a plain SELECT", select.span, "leave out the aggregate: SELECT * FROM ...")
         sources = [self.sources.bind(s) for s in select.sources]
+        if select.views:
+            raise self.error("LATERAL VIEW in EXISTS", select.views[0].span,
+                             "put it in a query in FROM: EXISTS (SELECT * FROM (SELECT ...) AS q WHERE ...)")
         if len(sources) > 1:
             joined = self.joins.join(sources, [], self._outer(select))
             self._check_exists_items(select, joined.scope)
@@ -313,12 +368,6 @@ class Binder:
 
 def _shown(name: str) -> str:
     return name[0].upper() + name[1:]
-
-
-def _continued(query: SetOperation) -> bool:
-    """A UNION ALL B UNION ALL C is one union."""
-    return (query.operator == "UNION ALL" and isinstance(query.left, SetOperation)
-            and query.left.operator == "UNION ALL")
 
 
 def _meaning(bracket: Bracket) -> object:

@@ -129,7 +129,7 @@ class BracketReader(Cursor):
         return tuple(names)
 
     def _condition(self) -> object:
-        condition = self._parse_disjunction()
+        condition = self.expression_here()
         if condition is None:
             raise self.fail(f"WHERE needs a condition but found {self.here()}", hint="write one such as WHERE a > 3")
         return condition

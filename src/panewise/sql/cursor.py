@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import re
 
+from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from panewise.core.errors import SqlError
-from panewise.core.time import MONTH_UNITS, ROW_UNITS, TICK_UNITS, TIME_UNITS
+from panewise.core.errors import SqlError, shortened
+from panewise.core.time import MONTH_UNITS, MOST_DIGITS, ROW_UNITS, TICK_UNITS, TIME_UNITS
+from panewise.core.trees import MAX_NESTING, ExpressionParser, too_deep
 from panewise.sql.dialect import WindowSpark
 from panewise.sql.hints import did_you_mean, listed, nearest
-from panewise.sql.syntax import Amount, Constant, Name, Parameter, Span
+from panewise.sql.syntax import Amount, Constant, Name, Parameter, Span, span_of
 
 CALENDAR_UNITS = ("quarter", "quarters", "year", "years")
 UNITS = (*TIME_UNITS, *sorted(ROW_UNITS), *sorted(TICK_UNITS), *sorted(MONTH_UNITS), *CALENDAR_UNITS)
 SHOWN_UNITS = ("rows", "ticks", "ms", "seconds", "minutes", "hours", "days", "months")
 _WORD = re.compile(r"[^\W\d][\w-]*")
-_JOINED = re.compile(r"(\d+)([^\W\d]+)")  # 10min: sqlglot reads it as one word
+_JOINED = re.compile(r"(\d+(?:[eE]\d+)?)([^\W\d]+)")  # 10min: sqlglot reads it as one word
 BEHIND_A_COLUMN = frozenset({"FROM", "AS", "IS", "IN", "AND", "OR", "NOT", "LIKE", "ILIKE", "RLIKE", "REGEXP",
                              "BETWEEN", "DIV", "COLLATE"})
 """Words that can follow a column in an expression."""
@@ -36,7 +37,7 @@ class PlacedError(ParseError):
         self.problem, self.span, self.hint = problem, span, hint
 
 
-class Cursor(SparkParser):
+class Cursor(ExpressionParser):
     """Reads tokens one after the other; subclasses add the grammar."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
@@ -117,6 +118,39 @@ class Cursor(SparkParser):
         """Step over a sign that must be here."""
         if not self._match(kind):
             raise self.fail(f"expected {sign} but found {self.here()}", hint=hint)
+
+    # -- expressions ---------------------------------------------------------------------------------------------
+
+    def expression_here(self) -> exp.Expr | None:
+        """A whole expression; None where none begins."""
+        start = self._curr
+        found = self._parse_disjunction()
+        if found is not None and (part := too_deep(found)) is not None:
+            raise self.too_nested(span_of(part, self.place(start)))
+        return found
+
+    def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+        """sqlglot reads BETWEEN also without its AND."""
+        first = self._index
+        found = super()._parse_between(this)
+        if not any(token.token_type is TokenType.AND for token in self._tokens[first:self._index]):
+            raise self.fail("BETWEEN lacks its AND", self._tokens[first - 1], "write BETWEEN 1 AND 2")
+        return found
+
+    def _parse_case(self) -> exp.Expr | None:
+        """sqlglot reads WHEN also without its THEN."""
+        first = self._index
+        found = super()._parse_case()
+        kinds = [token.token_type for token in self._tokens[first:self._index]]
+        if kinds.count(TokenType.WHEN) > kinds.count(TokenType.THEN):
+            raise self.fail("a WHEN of this CASE lacks its THEN", self._tokens[first - 1],
+                            "write CASE WHEN condition THEN value ELSE value END")
+        return found
+
+    def too_nested(self, at: Token | Span) -> PlacedError:
+        """The error for an expression that is too deep for what reads it."""
+        return self.fail(f"an expression nested deeper than {MAX_NESTING} levels", at,
+                         "compute a part of it in a query in FROM, or shorten the chain of operators")
 
     # -- small pieces --------------------------------------------------------------------------------------------
 
@@ -223,7 +257,10 @@ class Cursor(SparkParser):
         negative = self._match(TokenType.DASH)
         if self._match(TokenType.STRING) and not negative:
             return Constant(token.text, self.place(token))
-        if self._match(TokenType.NUMBER) and self._prev.text.isdigit():
+        if self._match(TokenType.NUMBER) and self._prev.text.isdecimal():
+            if len(self._prev.text) > MOST_DIGITS:
+                raise self.fail(f"{shortened(self._prev.text)} is more than 64 bits can hold", token,
+                                f"write {what} as an integer between -2**62 and 2**62")
             value = int(self._prev.text)
             return Constant(-value if negative else value, Span(token.start, self._prev.end + 1))
         raise self.fail(f"expected {what} but found {self.here()}", token,

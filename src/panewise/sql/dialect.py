@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from panewise.core.errors import SqlError
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WORD_OR_NUMBER = re.compile(r"\w+")
 
 
@@ -47,6 +48,10 @@ def tokenize(text: str) -> list[Token]:
         tokens = WindowSpark().tokenize(text)
     except TokenError as error:
         raise _unfinished(text, error) from error
+    for token in tokens:
+        if token.token_type is TokenType.NUMBER and not _NUMBER.fullmatch(token.text):
+            raise SqlError(f"{token.text!r} is no number", text=text, start=token.start, end=token.end + 1,
+                           hint="write digits 0 to 9, with a point or an exponent: 12, 1.5, 1e3")
     return _join_hyphens(text, tokens)
 
 

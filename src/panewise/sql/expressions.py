@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from panewise.core.errors import SqlError
 from panewise.core.scalar import Scalar
+from panewise.core.trees import operands
+from panewise.core.user_functions import plain_names
 from panewise.sql.functions import unknown_function
 from panewise.sql.hints import did_you_mean, listed, nearest
 from panewise.sql.parameters import Parameters
 from panewise.sql.relations import Scope
-from panewise.sql.syntax import ExistsQuery, Span, StreamCall, placeholder, span_of
+from panewise.sql.syntax import GENERATOR_CALLS, ExistsQuery, GeneratorCall, Span, StreamCall, placeholder, span_of
 
 _NAME = re.compile(r"[\w-]+")
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In)
@@ -42,7 +45,14 @@ class Expressions:
 
     def scalar(self, tree: exp.Expr, scope: Scope, span: Span) -> Scalar:
         """The same as a plan expression."""
-        return to_scalar(self.bind(tree, scope, span))
+        bound = self.bind(tree, scope, span)
+        found = to_scalar(bound)
+        try:
+            _ = found.columns  # engines read the text again
+        except ParseError:
+            raise self.error("this cannot be written as one expression", span_of(tree, span),
+                             "take it apart, or write it another way") from None
+        return found
 
     def leaf(self, node: exp.Expr, scope: Scope, span: Span) -> exp.Expr | None:
         """What a column or a parameter becomes; nothing for other nodes."""
@@ -58,6 +68,8 @@ class Expressions:
         if isinstance(node, StreamCall):
             raise self.error(f"the aggregate {node.this}(...) cannot stand here", place,
                              "aggregates belong in the SELECT list; filter them in a query around this one")
+        if isinstance(node, GeneratorCall):
+            raise self._generator(node.this, place)
         if isinstance(node, ExistsQuery):
             raise self.error("EXISTS can only stand alone between ANDs in WHERE", place,
                              "write WHERE ... AND [NOT] EXISTS (SELECT ...)")
@@ -66,11 +78,24 @@ class Expressions:
                              "write the window in brackets behind an aggregate or a source")
         if isinstance(node, exp.Star):
             raise self.error("* can only stand alone in the SELECT list or in count(*)", place, "name a column")
+        if isinstance(node, exp.Tuple | exp.In) and not any(node.args.get(part) for part in ("expressions", "query")):
+            raise self.error("nothing stands between these brackets", place, "write an expression between them")
+        unit = node.args.get("unit") if not isinstance(node, exp.Extract) else node.this
+        if isinstance(unit, exp.Expr) and not unit.is_string and not _NAME.fullmatch(unit.name):
+            raise self.error(f"{unit.name!r} is no unit of time", place, "write a word such as year, day or hour")
         if isinstance(node, exp.Func):
             written = _NAME.match(self.text, place.start)
+            called = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+            if called.lower() in GENERATOR_CALLS:
+                raise self._generator(called.lower(), place)
             problem = unknown_function(node, written[0] if written else node.sql_name())
             if problem is not None:
                 raise self.error(problem[0], place, problem[1])
+
+    def _generator(self, name: str, place: Span) -> SqlError:
+        return self.error(f"{name}(...) makes rows and is no value: it stands alone in a SELECT list without "
+                          "aggregates, or behind LATERAL VIEW", place,
+                          f"write FROM ... LATERAL VIEW {name}(...) t AS x, and x here")
 
     # -- columns -------------------------------------------------------------------------------------------------
 
@@ -139,7 +164,7 @@ def column(name: str) -> exp.Expr:
 
 def to_scalar(tree: exp.Expr) -> Scalar:
     """A bound tree as a plan expression; comments of the query are not part of it."""
-    return Scalar(tree.sql(dialect="spark", comments=False))
+    return Scalar.of(tree)
 
 
 def readable(scalar: Scalar) -> str:
@@ -151,15 +176,9 @@ def readable(scalar: Scalar) -> str:
     tree = scalar.tree
     if isinstance(tree, exp.Bracket) and len(tree.expressions) == 1 and tree.expressions[0].is_string:
         return str(tree.expressions[0].name)  # a field of a struct
-    return tree.sql(dialect="spark", normalize_functions="lower").replace("`", "")
+    return plain_names(tree.sql(dialect="spark", normalize_functions="lower").replace("`", ""))
 
 
 def conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:
     """The parts of a predicate between its top-level ANDs."""
-    if tree is None:
-        return []
-    if isinstance(tree, exp.And):
-        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
-    if isinstance(tree, exp.Paren) and isinstance(tree.this, exp.And | exp.Paren | ExistsQuery):
-        return conjuncts(tree.this)
-    return [tree]
+    return [] if tree is None else list(operands(tree, exp.And, (ExistsQuery,)))

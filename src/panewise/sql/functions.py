@@ -7,8 +7,19 @@ from functools import cache
 from sqlglot import exp
 
 from panewise.aggregates.registry import names
+from panewise.core.user_functions import known
+from panewise.functions import supported_names
 from panewise.sql.hints import listed, nearest
+from panewise.sql.refused_functions import REFUSED
 from panewise.sql.syntax import RELATION_TO_STREAM, RESTORE, StreamCall
+
+_SQL_ONLY = frozenset({
+    "int", "bigint", "float", "double", "string", "boolean", "tinyint", "smallint", "decimal", "date", "timestamp",
+    "binary", "if", "ifnull", "nullif", "nvl", "nvl2", "decode", "mod", "positive", "negative", "dateadd", "date_diff",
+    "timestampadd", "timestampdiff", "curdate", "now", "localtimestamp", "isnull", "isnotnull", "named_struct",
+    "cardinality",
+})
+"""Functions that PySpark's list does not have."""
 
 
 def aggregate_names() -> frozenset[str]:
@@ -21,7 +32,20 @@ def scalar_names() -> frozenset[str]:
     """The scalar functions of Spark, from PySpark's own list (no JVM is started)."""
     import pyspark.sql.functions as spark
 
-    return frozenset(name.lower() for name in spark.__all__) | {"int", "bigint", "float", "double", "string", "boolean"}
+    return frozenset(name.lower() for name in spark.__all__) | supported_names() | _SQL_ONLY
+
+
+@cache
+def _is_aggregate(name: str) -> bool:
+    """Whether Spark has an aggregate of this name, which is none of ours."""
+    import sqlglot
+
+    for arguments in ("a", "a, b"):
+        try:
+            return isinstance(sqlglot.parse_one(f"{name}({arguments})", read="spark"), exp.AggFunc)
+        except (sqlglot.ParseError, LookupError, ValueError, TypeError, AttributeError):  # it trips over some names
+            continue
+    return False
 
 
 def unknown_function(node: exp.Func, name: str) -> tuple[str, str] | None:
@@ -29,14 +53,19 @@ def unknown_function(node: exp.Func, name: str) -> tuple[str, str] | None:
 
     sqlglot has a class of its own for most functions of Spark; others are looked up by the ``name`` as written.
     """
-    if isinstance(node, StreamCall):
+    if isinstance(node, StreamCall) or (isinstance(node, exp.Anonymous) and known(node.name) is not None):
         return None
-    if isinstance(node, exp.AggFunc):
+    for called in (name, node.name if isinstance(node, exp.Anonymous) else node.sql_name()):
+        if called.lower() in REFUSED:
+            why, remedy = REFUSED[called.lower()]
+            return f"{called.lower()}(...) cannot be part of a query: {why}", remedy
+    if isinstance(node, exp.AggFunc) or _is_aggregate(name):
         return f"no aggregate {name!r}", f"the aggregates are {listed(sorted(aggregate_names()), 40)}"
     if isinstance(node, exp.Anonymous) and name.lower() not in scalar_names():
         operators = {*RELATION_TO_STREAM, *(r + RESTORE for r in RELATION_TO_STREAM)}
         close = nearest(name, {*aggregate_names(), *scalar_names(), *operators}, cutoff=0.75)
         hint = f"did you mean {close!r}?" if close else (
-            f"if {name} stands for another function, say so: functions={{{name!r}: 'sum'}}")
+            f"in Python give a function of your own, functions={{{name!r}: callable}}, or say what {name} stands for: "
+            f"functions={{{name!r}: 'sum'}}")
         return f"no function {name!r}", hint
     return None

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
-from panewise.core.errors import QuantityError, SqlError
-from panewise.core.time import Quantity
+from panewise.core.errors import PlanError, QuantityError, SqlError
+from panewise.core.time import Day, Quantity
 from panewise.sql.hints import did_you_mean, listed
 from panewise.sql.syntax import Parameter, Query, parameters_of
+
+
+@dataclass
+class DeclaredDay:
+    """The day of bare times of day, shared by a text and the windows that it takes as parameters."""
+
+    day: Day | None
+    asked: bool = False
+
+    def get(self) -> Day | None:
+        """The day, for a time of day that was found."""
+        self.asked = True
+        return self.day
+
+    def check_asked(self) -> None:
+        """A day that no time of day needs is a mistake."""
+        if self.day is not None and not self.asked:
+            raise PlanError(f"day={str(self.day)!r} is given, but the query has no time of day: leave it out")
 
 
 class Parameters:
     """The values given for one query text."""
 
-    def __init__(self, text: str, values: Mapping[str, object] | None) -> None:
+    def __init__(self, text: str, values: Mapping[str, object] | None, days: DeclaredDay | None = None,
+                 zone: str = "UTC") -> None:
         self._text, self._values = text, dict(values or {})
+        self.days = days or DeclaredDay(None)
+        self.zone = zone
 
     def check(self, query: Query) -> None:
         """Every parameter has a value and every value a parameter."""

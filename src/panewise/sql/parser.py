@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from panewise.core.errors import SqlError
 from panewise.core.join_kinds import JoinKind
+from panewise.core.trees import MAX_NESTING, all_of, deep_stack
+from panewise.core.user_functions import UserFunction
 from panewise.sql.brackets import BracketReader
 from panewise.sql.cursor import PlacedError
 from panewise.sql.dialect import tokenize
 from panewise.sql.hints import nearest
 from panewise.sql.syntax import (
+    GENERATOR_CALLS,
+    GENERATORS,
     RELATION_TO_STREAM,
     RESTORE,
     Bracket,
     Clause,
     ExistsQuery,
     From,
+    GeneratorCall,
     Item,
     JoinClause,
+    LateralView,
     NamedSource,
     Query,
     Select,
@@ -35,8 +41,11 @@ from panewise.sql.syntax import (
 )
 
 T = TypeVar("T")
+OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 STREAM_OPERATORS = frozenset(n for name in RELATION_TO_STREAM for n in (name.lower(), name.lower() + RESTORE))
-AFTER_SOURCE = ("WHERE", "GROUP BY", "GROUP", "UNION", "EXCEPT", "LIFETIME", "AS", "SELECT", "FROM")
+AFTER_SOURCE = ("LATERAL VIEW", "WHERE", "GROUP BY", "GROUP", "UNION", "EXCEPT", "LIFETIME", "AS", "SELECT",
+                "FROM")
 FOREIGN = {
     **dict.fromkeys(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"),
                     "a join stands behind a source: FROM a [...] JOIN b [...] ON a.x = b.x"),
@@ -48,6 +57,9 @@ FOREIGN = {
     "OVER": "write the window in brackets behind the call: max(a) [RANGE 5 minutes, SLIDE 1 minute, WA ts]",
     "INTERSECT": "write WHERE EXISTS (SELECT * FROM ... WHERE ...)",
 }
+
+MAX_QUERIES = 64
+"""How deep queries may be nested in FROM and EXISTS, and how many sources one FROM may join: levels of the plan."""
 
 JOINS = {
     ("JOIN",): JoinKind.INNER, ("INNER", "JOIN"): JoinKind.INNER,
@@ -61,10 +73,12 @@ JOINS = {
 class QueryParser(BracketReader):
     """One query text."""
 
-    def __init__(self, text: str, calls: Collection[str]) -> None:
+    def __init__(self, text: str, calls: Collection[str], own: Mapping[str, UserFunction] | None = None) -> None:
         super().__init__(text, tokenize(text))
+        self._own = dict(own or {})
         self._calls = STREAM_OPERATORS | {c.lower() for c in calls}
         self._grouping = False
+        self._queries_open = 0
 
     # -- statements ----------------------------------------------------------------------------------------------
 
@@ -81,6 +95,14 @@ class QueryParser(BracketReader):
 
     def set_query(self) -> Query:
         """Selects with UNION and EXCEPT ALL between them, from left to right."""
+        if self._queries_open == MAX_QUERIES:
+            raise self.fail(f"queries nested deeper than {MAX_QUERIES} levels", hint="take the query apart")
+        self._queries_open += 1
+        found = self._set_query()
+        self._queries_open -= 1
+        return found
+
+    def _set_query(self) -> Query:
         left: Query = self.select()
         while self._curr.token_type in {TokenType.UNION, TokenType.EXCEPT}:
             operator = self._curr
@@ -114,12 +136,16 @@ class QueryParser(BracketReader):
                     TokenType.WHERE, TokenType.GROUP_BY, TokenType.R_PAREN, TokenType.SEMICOLON}:
                 break  # also behind the comma that some printed queries have at the end of the FROM list
             sources.append(self._source())
+        if len(sources) > MAX_QUERIES:
+            raise self.fail(f"a join of {len(sources)} sources, of at most {MAX_QUERIES}", sources[MAX_QUERIES].span,
+                            "join some of them in a query of its own")
+        views = self._lateral_views()
         where, where_span = self._where()
         sources, where, where_span = _inner_in_where(sources, where, where_span)
         group_by, group_bracket = self._group_by()
         lifetime = self._lifetime()
-        return Select(tuple(items), distinct, tuple(sources), where, where_span, tuple(group_by), group_bracket,
-                      lifetime, Span(start.start, self._prev.end + 1))
+        return Select(tuple(items), distinct, tuple(sources), tuple(views), where, where_span, tuple(group_by),
+                      group_bracket, lifetime, Span(start.start, self._prev.end + 1))
 
     # -- SELECT list ---------------------------------------------------------------------------------------------
 
@@ -135,13 +161,18 @@ class QueryParser(BracketReader):
             raise self.fail(f"{what} lacks an expression before {self.here()}",
                             hint="write a column, an expression or *, and no comma behind the last one")
         tree: exp.Expr | None
-        tree = exp.Star().update_positions(token) if self._match(TokenType.STAR) else self._parse_disjunction()
+        tree = exp.Star().update_positions(token) if self._match(TokenType.STAR) else self.expression_here()
         if tree is None:
             raise self.fail(f"{what} needs an expression but found {self.here()}",
                             hint="write a column, an expression or *")
         span = Span(token.start, self._prev.end + 1)
-        alias = None
-        if self._match(TokenType.ALIAS):
+        alias: str | None = None
+        aliases: tuple[str, ...] = ()
+        if isinstance(tree, GeneratorCall) and self._curr.token_type is TokenType.ALIAS and (
+                self._next.token_type is TokenType.L_PAREN):
+            self._advance()
+            aliases = tuple(self._names_in_parentheses())
+        elif self._match(TokenType.ALIAS):
             alias, _ = self.simple_name("a name behind AS")
             if self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
                 raise self.fail("a window stands before AS", hint="write it behind the call: max(a) [...] AS name")
@@ -150,7 +181,16 @@ class QueryParser(BracketReader):
         elif self.word() not in {"", *AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
             raise self.fail(f"unexpected {self.here()}",
                             hint=f"separate columns by commas, or name this one with AS {self._curr.text}")
-        return Item(tree, alias, span)
+        return Item(tree, alias, span, aliases)
+
+    def _names_in_parentheses(self) -> list[str]:
+        opening = self._curr
+        self._advance()
+        names = [self.simple_name("the name of a column")[0]]
+        while self._match(TokenType.COMMA):
+            names.append(self.simple_name("the name of a column")[0])
+        self._close(opening)
+        return names
 
     def _missing_from(self) -> Exception:
         if self.word() and nearest(self.word(), ["FROM"], cutoff=0.7):
@@ -187,7 +227,7 @@ class QueryParser(BracketReader):
         source = self._source()
         if not self.match_word("ON"):
             raise self.fail(f"expected ON but found {self.here()}", hint="say what joins: ON a.x = b.x")
-        condition = self._parse_disjunction()
+        condition = self.expression_here()
         if condition is None:
             raise self.fail(f"ON needs a condition but found {self.here()}", hint="write one such as ON a.x = b.x")
         return replace(source, join=JoinClause(kind, condition, Span(start.start, self._prev.end + 1)))
@@ -233,11 +273,41 @@ class QueryParser(BracketReader):
 
     # -- the clauses behind FROM ---------------------------------------------------------------------------------
 
+    def _lateral_views(self) -> list[LateralView]:
+        views: list[LateralView] = []
+        start = self._curr
+        while self.match_words("LATERAL", "VIEW"):
+            views.append(self._lateral_view(start))
+            start = self._curr
+        for view in views[:-1]:
+            if view.bracket is not None:
+                raise self.fail("a window between two LATERAL VIEWs", view.bracket.span,
+                                "write it behind the last one, or put the first in a query in FROM")
+        return views
+
+    def _lateral_view(self, start: Token) -> LateralView:
+        outer, token = self.match_word("OUTER"), self._curr
+        call = self.expression_here()
+        if not isinstance(call, GeneratorCall):
+            raise self.fail(f"LATERAL VIEW takes {', '.join(GENERATORS)}, not {self.source(token) or 'nothing'}", token,
+                            "write LATERAL VIEW explode(xs) t AS x")
+        if self._curr.token_type is TokenType.ALIAS:
+            raise self.fail("LATERAL VIEW needs a name before AS", hint="write LATERAL VIEW explode(xs) t AS x")
+        alias, _ = self.simple_name("the name of the view")
+        names: list[str] = []
+        if self._match(TokenType.ALIAS):
+            names.append(self.simple_name("the name of a column")[0])
+            while self._curr.token_type is TokenType.COMMA:
+                self._advance()
+                names.append(self.simple_name("the name of a column")[0])
+        span = Span(start.start, self._prev.end + 1)
+        return LateralView(call, alias, tuple(names), outer, span, self.bracket())
+
     def _where(self) -> tuple[exp.Expr | None, Span | None]:
         start = self._curr
         if not self._match(TokenType.WHERE):
             return None, None
-        tree = self._parse_disjunction()
+        tree = self.expression_here()
         if tree is None:
             raise self.fail(f"WHERE needs a condition but found {self.here()}", hint="write one such as WHERE a > 3")
         return tree, Span(start.start, self._prev.end + 1)
@@ -286,6 +356,10 @@ class QueryParser(BracketReader):
             if self._curr.token_type is TokenType.EXISTS and self._tokens[self._index + 2:self._index + 3] and (
                     self._tokens[self._index + 2].token_type is TokenType.SELECT):
                 return self._exists()
+            if name in GENERATOR_CALLS and self._prev.token_type is not TokenType.DOT:
+                return self._generator(name)
+            if name in self._own and self._prev.token_type is not TokenType.DOT:
+                return self._own_function(self._own[name])
             if not quoted and name in self._calls and self._prev.token_type is not TokenType.DOT:
                 return self._call(name)
         token = self._curr
@@ -293,6 +367,34 @@ class QueryParser(BracketReader):
         if isinstance(found, exp.Func) and token and self._prev:
             found.meta.update(start=token.start, end=self._prev.end)
         return found
+
+    def _generator(self, name: str) -> exp.Expr:
+        token = self._curr
+        self._advance(2)
+        items = [] if self._curr.token_type is TokenType.R_PAREN else self._items(f"{token.text}(...)", end=")")
+        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
+        call = GeneratorCall(this=name, expressions=[item.tree for item in items])
+        call.meta.update(start=token.start, end=self._prev.end)
+        return call
+
+    def _own_function(self, function: UserFunction) -> exp.Expr:
+        """A call of one of the user's functions, its arguments in the types it takes."""
+        token = self._curr
+        self._advance(2)
+        items = [] if self._curr.token_type is TokenType.R_PAREN else self._items(f"{token.text}(...)", end=")")
+        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
+        place = Span(token.start, self._prev.end + 1)
+        if (problem := function.problem_with(len(items))) is not None:
+            raise self.fail(problem, place, "give it as many arguments as it takes")
+        if (named := next((item for item in items if item.alias or item.aliases), None)) is not None:
+            raise self.fail(f"AS cannot stand inside {token.text}(...)", named.span, "write it behind the call")
+        given = [item.tree for item in items]
+        if function.takes is not None:
+            given = [exp.Cast(this=tree, to=exp.DataType.build(of, dialect="spark"))
+                     for tree, of in zip(given, function.takes, strict=True)]
+        call = exp.Anonymous(this=function.key, expressions=given)
+        call.meta.update(start=token.start, end=self._prev.end)
+        return call
 
     def _exists(self) -> exp.Expr:
         token = self._curr
@@ -308,6 +410,9 @@ class QueryParser(BracketReader):
         items = []
         if distinct or self._curr.token_type is not TokenType.R_PAREN:
             items = self._items(f"{token.text}(...)", end=")")
+        if (several := next((item for item in items if item.aliases), None)) is not None:
+            raise self.fail(f"several names inside {token.text}(...)", several.span,
+                            "write LATERAL VIEW posexplode(xs) t AS pos, x behind FROM, and name pos and x here")
         self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
         end = self._prev.end
         condition = self._filter()
@@ -322,7 +427,7 @@ class QueryParser(BracketReader):
         self._advance(2)
         if not self._match(TokenType.WHERE):
             raise self.fail(f"expected WHERE but found {self.here()}", hint="write FILTER (WHERE condition)")
-        condition = self._parse_disjunction()
+        condition = self.expression_here()
         self.expect(TokenType.R_PAREN, ")", "close FILTER ( with )")
         return condition
 
@@ -372,16 +477,16 @@ def _inner_in_where(sources: list[From], where: exp.Expr | None, span: Span | No
             span = span or source.join.span
             source = replace(source, join=None)  # noqa: PLW2901 (the same source, read another way)
         plain.append(source)
-    return plain, exp.and_(*conditions, copy=False) if conditions else None, span
+    return plain, all_of(conditions) if conditions else None, span
 
 
-def parse_query(text: str, calls: Collection[str]) -> Query:
-    """The syntax tree of a query; ``calls`` are the names of aggregate functions.
+def parse_query(text: str, calls: Collection[str], own: Mapping[str, UserFunction] | None = None) -> Query:
+    """The syntax tree of a query; ``calls`` are the names of aggregate functions, ``own`` the user's by their names.
 
     >>> parse_query("SELECT count(*) FROM S [ROWS 10]", {"count"}).sources[0].parts[0].name
     'S'
     """
-    parser = QueryParser(text, calls)
+    parser = QueryParser(text, calls, own)
     return _guarded(parser, parser.query)
 
 
@@ -398,14 +503,42 @@ def parse_bracket(text: str, calls: Collection[str]) -> Bracket:
     return _guarded(parser, read)
 
 
+def _opened_too_deep(tokens: list[Token]) -> Iterator[Token]:
+    """The first bracket inside so many others that no expression may be: found before anything recursive reads it."""
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
+        if depth > MAX_NESTING:
+            yield token
+            return
+
+
+def _never_closed(tokens: list[Token]) -> Token | None:
+    """A bracket that sqlglot has read as closed at the end of what stands in it: some calls it reads so."""
+    opened: list[Token] = []
+    for token in tokens:
+        if token.token_type in OPENING:
+            opened.append(token)
+        elif token.token_type in CLOSING and opened:
+            opened.pop()
+    return opened[-1] if opened else None
+
+
 def _guarded(parser: QueryParser, read: Callable[[], T]) -> T:
     try:
-        return read()
+        for token in _opened_too_deep(parser._tokens):
+            raise parser.too_nested(token)
+        with deep_stack():
+            found = read()
+        if (opening := _never_closed(parser._tokens)) is not None:
+            raise parser.fail(f"this {parser.source(opening)} is never closed", opening,
+                              f"write {')' if opening.token_type is TokenType.L_PAREN else ']'} where it ends")
+        return found
     except PlacedError as error:
         raise parser.as_error(error) from None
     except RecursionError:
         raise parser.as_error(parser.fail("the query is nested too deeply", hint="take it apart")) from None
-    except (ParseError, AttributeError, TypeError, ValueError, LookupError, AssertionError) as error:
+    except (ParseError, AttributeError, TypeError, ValueError, ArithmeticError, LookupError, AssertionError) as error:
         # sqlglot's expression parser is not written for arbitrary garbage and may trip over its own assumptions
         if isinstance(error, SqlError):
             raise

@@ -54,7 +54,8 @@ class Projector:
         return [NamedScalar(item.alias or readable(scalar), scalar)]
 
     def _star(self, qualifier: str | None, relation: Relation, scope: Scope, span: Span) -> list[str]:
-        inputs = [v for v in scope.inputs if qualifier is None or (v.alias or "").lower() == qualifier.lower()]
+        inputs = [v for v in scope.inputs if not v.hidden and (
+            qualifier is None or (v.alias or "").lower() == qualifier.lower())]
         if not inputs:
             raise self.expressions.no_column((qualifier or "", "*"), scope, span)
         if any(v.open for v in inputs):

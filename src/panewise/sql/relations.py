@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from panewise.core.errors import SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM_NAMES
 from panewise.plan.nodes import Node, WindowClause
@@ -31,6 +32,8 @@ class BoundWindow:
     """The RANGE in ordinals, for band and tumbling joins."""
     sliced_by: tuple[str, ...] = ()
     """PA of a window on values: the same as grouping by it (Li 5.1.3)."""
+    no_relation: SqlError | None = field(default=None, compare=False)
+    """What to say where such windows are read as a relation, of kinds that are none."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ class Visible:
     open: bool = False
     flat: frozenset[str] = frozenset()
     """Columns that are known to have no fields."""
+    hidden: bool = False
+    """Not among what ``*`` stands for, nor among what a user may be told of."""
 
     @classmethod
     def of(cls, alias: str | None, relation: Relation, prefix: str = "") -> Visible:
@@ -118,9 +123,8 @@ class Scope:
     @property
     def names(self) -> list[str]:
         """Every column there is, for hints."""
-        return [name for v in self.inputs for name in v.shown] + [
-            c for v in self.inputs if v.prefix for c in v.columns
-        ]
+        inputs = [v for v in self.inputs if not v.hidden]
+        return [name for v in inputs for name in v.shown] + [c for v in inputs if v.prefix for c in v.columns]
 
     def candidates(self, parts: tuple[str, ...]) -> list[str]:
         """The plan columns a dotted name may mean; more than one is ambiguous."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from panewise.plan import nodes as n
 
-PASSING = (n.Filter, n.Project, n.Qualify, n.Union, n.Lifetime)
+PASSING = (n.Filter, n.Project, n.Explode, n.Qualify, n.Union, n.Lifetime)
 """What is read through them is read as they are."""
 OF_STREAMS = (n.Window, n.WindowAggregate, n.TimePairs)
 

@@ -34,6 +34,8 @@ class BoundSource:
 def apply_window(relation: Relation, window: BoundWindow) -> Relation:
     """The changing contents of a window over a stream."""
     clause = window.clause
+    if window.no_relation is not None:
+        raise window.no_relation
     slide = getattr(clause.spec, "slide", None)
     return replace(
         relation, node=Window(relation.node, clause), changing=not clause.internal,

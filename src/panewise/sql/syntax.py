@@ -115,6 +115,18 @@ class StreamCall(exp.Expression, exp.Func):
         return found
 
 
+GENERATORS = ("explode", "posexplode", "inline")
+OUTER = "_outer"
+GENERATOR_CALLS = frozenset(name + outer for name in GENERATORS for outer in ("", OUTER))
+
+
+class GeneratorCall(exp.Expression, exp.Func):
+    """``explode(xs)`` and its kin: no value but rows. ``this`` is the name in lower case."""
+
+    arg_types = {"this": True, "expressions": False}  # noqa: RUF012
+    is_var_len_args = True
+
+
 class ExistsQuery(exp.Expression, exp.Predicate):
     """``EXISTS (query)`` as part of a predicate."""
 
@@ -134,6 +146,20 @@ class Item:
     tree: exp.Expr
     alias: str | None
     span: Span
+    aliases: tuple[str, ...] = ()
+    """Of several columns: ``posexplode(xs) AS (pos, x)``."""
+
+
+@dataclass(frozen=True)
+class LateralView:
+    """``LATERAL VIEW [OUTER] explode(xs) t AS x`` behind FROM, perhaps with a window over what it makes."""
+
+    call: GeneratorCall
+    alias: str
+    names: tuple[str, ...]
+    outer: bool
+    span: Span
+    bracket: Bracket | None = None
 
 
 @dataclass(frozen=True)
@@ -183,6 +209,7 @@ class Select:
     distinct: str
     """The policy of DISTINCT, or nothing."""
     sources: tuple[From, ...]
+    views: tuple[LateralView, ...]
     where: exp.Expr | None
     where_span: Span | None
     group_by: tuple[Item, ...]
@@ -204,6 +231,15 @@ class SetOperation:
 Query = Select | SetOperation
 
 
+def chain_of(query: Query) -> tuple[Select, list[SetOperation]]:
+    """The first SELECT of a chain, and its set operations from left to right; they may be many."""
+    steps: list[SetOperation] = []
+    while isinstance(query, SetOperation):
+        steps.append(query)
+        query = query.left
+    return query, steps[::-1]
+
+
 def span_of(tree: exp.Expr, fallback: Span) -> Span:
     """Where an expression stands: from the positions of its own tokens and those of its parts."""
     places = [n.meta for n in tree.walk() if n.meta.get("start") is not None]
@@ -215,12 +251,16 @@ def span_of(tree: exp.Expr, fallback: Span) -> Span:
 def parameters_of(query: Query) -> Iterator[Parameter]:
     """Every ``:name`` of a query, in no particular order."""
     if isinstance(query, SetOperation):
-        yield from parameters_of(query.left)
-        yield from parameters_of(query.right)
+        first, steps = chain_of(query)
+        for part in (first, *(step.right for step in steps)):
+            yield from parameters_of(part)
         return
     for item in (*query.items, *query.group_by):
         yield from _in_tree(item.tree)
     yield from _in_tree(query.where)
+    for view in query.views:
+        yield from _in_tree(view.call)
+        yield from _in_bracket(view.bracket)
     yield from _in_bracket(query.group_bracket)
     if query.lifetime is not None and isinstance(query.lifetime.amount, Parameter):
         yield query.lifetime.amount

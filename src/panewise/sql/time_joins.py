@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
 from panewise.core.errors import PanewiseError, SqlError
 from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.core.trees import all_of
 from panewise.plan.nodes import BandJoin, Filter, Node, TumblingJoin
 from panewise.sql.bands import TimeBand, Times, of_windows
 from panewise.sql.expressions import to_scalar
@@ -42,7 +41,7 @@ class TimeJoins:
         first = len(streams) > 1 and streams == sources[: len(streams)]
         if first and all(s.window is None for s in streams) and self._tied(streams, conditions):
             return BAND
-        last = streams[-1].window
+        last = streams[-1].window if streams else None
         if last is not None and last.tumbling and all(s.window is None for s in streams[:-1]):
             self._several(streams, "RANGE TUMBLING joins", last.span)
             return TUMBLING
@@ -183,7 +182,7 @@ def conjunction(scalars: Sequence[Scalar]) -> Scalar:
     """
     if len(scalars) == 1:
         return scalars[0]
-    return to_scalar(exp.and_(*(s.tree for s in scalars)))
+    return to_scalar(all_of(s.tree for s in scalars))
 
 
 def time_of(source: BoundSource) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from panewise.core.errors import PanewiseError, SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM
-from panewise.core.time import Domain
+from panewise.core.time import DAY, TICK_UNITS, Domain
 from panewise.plan.nodes import WindowClause
 from panewise.sql.hints import did_you_mean, listed
 from panewise.sql.relations import BoundWindow
@@ -89,8 +90,9 @@ class BracketWindow(BracketParts):
         if slide is not None and self.quantity(slide).domain is Domain.ROWS:
             # A time RANGE that slides by rows on one attribute: two attributes in truth (rule 3).
             return self._by_tuple(kind)
-        return SlidingWindow(self.amount("RANGE", kind, 1), self.amount("SLIDE", kind, 1),
-                             self.literal("ORIGIN", kind) or 0, self.amount("LAG", kind, 0))
+        step = self.amount("SLIDE", kind, 1)
+        return SlidingWindow(self.amount("RANGE", kind, 1), step,
+                             self.literal("ORIGIN", kind, every_day=DAY % step == 0) or 0, self.amount("LAG", kind, 0))
 
     def _scoped(self, kind: OrdinalKind) -> WindowSpec:
         """No WA: the window whose upper bound moves with the clock; without SLIDE at every tick (rule U7)."""
@@ -126,7 +128,7 @@ class BracketWindow(BracketParts):
         disclosure = Disclosure.GROWING if self.bracket.get("GROWING") else Disclosure.DISCLOSED
         if self.wa is None:
             return TumblingWindow.registered(size, lag=lag, disclosure=disclosure)
-        origin = self.literal("ORIGIN", kind)
+        origin = self.literal("ORIGIN", kind, every_day=DAY % size == 0)
         if kind is OrdinalKind.ROWS:
             row_spec = PartitionedRowWindow if self.bracket.get("PA") else RowWindow
             return row_spec(size, size, 1 if origin is None else origin, lag)
@@ -145,6 +147,11 @@ class BracketWindow(BracketParts):
         if self.quantity(self.extent).domain not in {Domain.ROWS, Domain.TICKS}:
             raise self.error("ROWS counts rows, not time", self.extent.amount.span,
                              "write ROWS 100, or RANGE with a time unit")
+        for clause in (self.extent, self.bracket.get("SLIDE")):
+            if clause is not None and isinstance(clause.amount, Amount) and clause.amount.unit.lower() in TICK_UNITS:
+                raise self.error(f"{clause.keyword} {clause.amount.number} ticks: a window by ROWS moves with rows and "
+                                 "has no ticks", clause.amount.span,
+                                 f"write {clause.keyword} {clause.amount.number} rows")
         rows = OrdinalKind.ROWS
         spec = PartitionedCountWindow if self.bracket.get("PA") else CountWindow
         return spec(self.amount("ROWS", rows, 1), self.amount("SLIDE", rows, 1))
@@ -153,7 +160,7 @@ class BracketWindow(BracketParts):
         slide, lag = self.amount("SLIDE", kind, 1), self.amount("LAG", kind, 0)
         if self.wa is None:
             return NowWindow.registered(slide, lag=lag)
-        return NowWindow(slide, self.literal("ORIGIN", kind) or 0, lag)
+        return NowWindow(slide, self.literal("ORIGIN", kind, every_day=DAY % slide == 0) or 0, lag)
 
     def _calendar(self, kind: OrdinalKind) -> WindowSpec:
         amount = self.extent.amount
@@ -167,23 +174,20 @@ class BracketWindow(BracketParts):
                 raise self.error("SLIDE of a calendar window has the same unit", slide.span, f"write SLIDE 1 {unit}")
             step = stepping[1]
         zone = self.bracket.get("ZONE")
-        given = None if zone is None else zone.constant
-        name = "UTC" if given is None else str(
-            self.binder.parameters.value(given) if isinstance(given, Parameter) else given.value)
+        name = self.zone()
         try:
             return CalendarWindow(unit, count, step, name, self._local_origin(), kind)
         except PanewiseError as error:
             raise self.error(str(error), zone.span if zone is not None else self.extent.span,
-                             "write ZONE 'Europe/Berlin' or another name of the time zone database") from error
+                             "leave out ZONE, or use timestamps") from error
 
     def _calendar_unit(self, amount: Amount) -> tuple[str, int]:
         unit = amount.unit.lower().removesuffix("s")
         if unit not in CALENDAR_UNITS:
             raise self.error(f"no calendar unit {amount.unit!r}", amount.unit_span,
                              did_you_mean(unit, CALENDAR_UNITS, f"use one of {listed(CALENDAR_UNITS)}"))
-        if not amount.number.isdigit() or int(amount.number) == 0:
-            raise self.error(f"a quantity must be positive, not {amount.number}", amount.span, "write a whole number")
-        return unit, int(amount.number)
+        quantity = self.binder.quantity(replace(amount, unit="ticks"))
+        return unit, quantity.amount
 
     def _local_origin(self) -> datetime | None:
         clause = self.bracket.get("ORIGIN")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, time
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
 from panewise.core.errors import QuantityError, SchemaError, SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM, ROW_NUM_NAMES
-from panewise.core.time import Domain, Quantity, warn_bare_number
+from panewise.core.time import TIME_OF_DAY, Day, Domain, Quantity, local_instant, warn_bare_number
 from panewise.sql.brackets import EXTENTS, RANGE_KINDS
 from panewise.sql.expressions import Expressions
 from panewise.sql.hints import listed
@@ -19,7 +22,7 @@ ALLOWED = {
     "WINDOW": {"SLIDE", "LAG"},
     "ROWS": {"SLIDE", "PA"},
     "NOW": {"SLIDE", "LAG", "WA", "ORIGIN"},
-    "UNBOUNDED": {"START AT", "END AT", "WA"},
+    "UNBOUNDED": {"START AT", "END AT", "WA", "ZONE"},
     "SESSION": {"WA", "PA"},
     "CALENDAR": {"SLIDE", "WA", "ZONE", "ORIGIN", "PA"},
 }
@@ -171,18 +174,59 @@ class BracketParts:
             return OrdinalKind.INTEGER
         return OrdinalKind.TIMESTAMP
 
-    def literal(self, keyword: str, kind: OrdinalKind) -> int | None:
-        """The constant of a clause as a value of the attribute."""
+    def literal(self, keyword: str, kind: OrdinalKind, *, every_day: bool = False) -> int | None:
+        """The constant of a clause as a value of the attribute.
+
+        A bare time of day is on the day that the run declares; ``every_day`` says that any day would do.
+        """
         clause = self.bracket.get(keyword)
         if clause is None or clause.constant is None:
             return None
         given = clause.constant
         value = self.binder.parameters.value(given) if isinstance(given, Parameter) else given.value
+        value = value.isoformat() if isinstance(value, time) else value
         try:
+            if kind is OrdinalKind.TIMESTAMP and isinstance(value, str) and TIME_OF_DAY.fullmatch(value):
+                return self._time_of_day(keyword, value, given.span, every_day=every_day)
+            if kind is OrdinalKind.TIMESTAMP and (local := _local(value)) is not None:
+                return local_instant(local, self.zone())
             return kind.parse(value)
         except (QuantityError, TypeError, AttributeError) as error:
             raise self.error(f"{keyword}: {value!r} is no {kind.value} of this window", given.span,
                              _literal_hint(keyword, kind)) from error
+
+
+    def _time_of_day(self, keyword: str, text: str, span: Span, *, every_day: bool) -> int:
+        day = self.binder.parameters.days.get() or (Day(date(1970, 1, 1)) if every_day else None)
+        if day is None:
+            raise self.error(f"{keyword} '{text}' is a time of day, and no day is given", span,
+                             "give day='2026-01-01' (--day 2026-01-01 on the command line), or write the whole time: "
+                             f"'2026-01-01T{text.strip().zfill(5)}Z'")
+        return day.at(text, self.zone())
+
+    def zone(self) -> str:
+        """The time zone in which the bracket gives times without an offset."""
+        clause = self.bracket.get("ZONE")
+        if clause is None or clause.constant is None:
+            return self.binder.parameters.zone
+        given = clause.constant
+        name = str(self.binder.parameters.value(given) if isinstance(given, Parameter) else given.value)
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise self.error(f"no time zone {name!r}", clause.span,
+                             "write ZONE 'Europe/Berlin' or another name of the time zone database") from error
+        return name
+
+
+def _local(value: object) -> datetime | None:
+    """A time without an offset, which the clocks of a zone show."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    return value if isinstance(value, datetime) and value.tzinfo is None else None
 
 
 def _shown(amount: Amount | Parameter, found: Quantity) -> str:

@@ -29,9 +29,13 @@ class WindowBinder(WindowContext):
         """The window of a bracket over a relation; ``scope`` resolves names when the relation is a join."""
         if scope is None:
             scope = Scope((Visible(None, over.columns, open=over.open),))
-        if bracket.signature is not None:
-            return self._signature(bracket.signature, over, scope)
-        return BracketWindow(self, bracket, over, scope).bind()
+        found = BracketWindow(self, bracket, over, scope).bind() if bracket.signature is None else \
+            self._signature(bracket.signature, over, scope)
+        if found.clause.spec.clock is not None:
+            return found
+        return replace(found, no_relation=self.error(
+            f"{found.clause.spec.kind} windows are no relation: rows do not come and go with them", found.span,
+            "aggregate them: SELECT count(*) FROM s [...]"))
 
     # -- [:signature] --------------------------------------------------------------------------------------------
 
@@ -46,7 +50,7 @@ class WindowBinder(WindowContext):
             raise self.parameters.error(
                 parameter, f"the value of :{parameter.name} is a {type(value).__name__}, not a window",
                 "give window text such as 'RANGE 10 minutes SLIDE 1 minute', or a window object")
-        own = WindowBinder(Expressions(value, Parameters(value, None)))
+        own = WindowBinder(Expressions(value, Parameters(value, None, self.parameters.days)))
         try:
             bound = own.bind(parse_bracket(value, aggregate_names()), over, scope)
         except SqlError as error:  # the place is inside the value, so that is the text shown
@@ -59,6 +63,6 @@ class WindowBinder(WindowContext):
             clause = WindowClause(spec, ROW_NUM, OrdinalKind.ROWS)
             return BoundWindow(clause, isinstance(spec, RowWindow), parameter.span, has_slide=True)
         attribute, kind = self.time_of(over, parameter.span)
-        always_by_id = spec.kind in {"session", "calendar"}
+        always_by_id = spec.clock is None or spec.kind in {"session", "calendar"}
         return BoundWindow(WindowClause(spec, attribute, kind or OrdinalKind.TIMESTAMP), always_by_id, parameter.span,
                            has_slide=True)

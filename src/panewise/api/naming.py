@@ -1,0 +1,76 @@
+"""Inputs by name: keywords and ``streams={...}`` together, options that were misspelt, a time column per stream."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from panewise.core.errors import PlanError
+from panewise.core.names import did_you_mean, unknown_name
+from panewise.plan.nodes import Named, Node
+
+TimeColumns: TypeAlias = str | Mapping[str, str] | None
+"""The column that orders a stream: one name for all streams, or one by stream."""
+
+
+def named_inputs(text: str, streams: Mapping[str, Any] | None, keywords: Mapping[str, Any],
+                 options: Iterable[str]) -> dict[str, Any]:
+    """All inputs of a call by name; a keyword that the query does not mention is an option that was misspelt.
+
+    >>> named_inputs("SELECT * FROM s", None, {"progres": "ordered"}, ["progress", "late"])
+    Traceback (most recent call last):
+    panewise.core.errors.PlanError: no option 'progres' and no stream of that name in the query; did you mean ...?
+    """
+    if not isinstance(streams, Mapping | None):
+        raise PlanError(f"streams= is a {type(streams).__name__}: give a mapping from names to streams, as in "
+                        "streams={'s': rows}")
+    found = dict(streams or {})
+    for name, value in keywords.items():
+        if name in found:
+            raise PlanError(f"the stream {name!r} is given twice: as a keyword and in streams={{...}}")
+        found[name] = value
+    for name in found:
+        if not isinstance(name, str):
+            raise PlanError(f"streams={{...}} has the name {name!r}: a stream is named by text")
+        if not _mentions(text, name):
+            known = [*options, *(word for word in re.findall(r"\w+", text) if _follows_from(text, word))]
+            what = "option {0!r} and no stream of that name in the query" if name in keywords else \
+                "stream {0!r} in the query"
+            raise PlanError(f"no {what.format(name)}{did_you_mean(name, known)}")
+    return found
+
+
+def refuse_unknown(given: Iterable[str], options: Iterable[str]) -> None:
+    """Arguments that are no options, where nothing but options can be meant."""
+    for name in given:
+        raise PlanError(unknown_name("option", name, options))
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _follows_from(text: str, word: str) -> bool:
+    return re.search(rf"(?:\bfrom|\bjoin|,)\s+{re.escape(word)}\b", text, re.IGNORECASE) is not None
+
+
+def check_read(plan: Node, given: Iterable[str]) -> None:
+    """Every input that is given is read by the query."""
+    read = sorted({node.name for node in plan.walk() if isinstance(node, Named)})
+    for name in given:
+        if name not in read:
+            raise PlanError(f"the query does not read a stream {name!r}; it reads {', '.join(read) or 'none'}"
+                            f"{did_you_mean(name, read)}")
+
+
+def time_of(time: TimeColumns, name: str, streams: Iterable[str]) -> str | None:
+    """The time column that was declared for a stream."""
+    if time is None or isinstance(time, str):
+        return time
+    known = list(streams)
+    for given in time:
+        if given not in known:
+            raise PlanError(f"time= names {given!r}, which is no stream of the query; there are {', '.join(known)}"
+                            f"{did_you_mean(given, known)}")
+    return time.get(name)
