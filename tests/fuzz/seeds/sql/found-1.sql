@@ -1,0 +1,1 @@
+SELECT rel.k FROM rel, tab

@@ -1,0 +1,1 @@
+SELECT count(*) FROM S [RANGE 1E400 SLIDE 1 WA ts]

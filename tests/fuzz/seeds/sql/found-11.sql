@@ -1,0 +1,1 @@
+SELECT CASE 1::map<int><k WHEN(d::double)()END FROM t[RANGE ALL SLIDE 3 WA ts]WHERE m IN(-3,NULL)AND p RLIKE 1 OR m=v

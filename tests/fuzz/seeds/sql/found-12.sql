@@ -1,0 +1,1 @@
+SELECT window(),t.xs AS a FROM t

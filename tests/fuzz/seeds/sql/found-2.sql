@@ -1,0 +1,1 @@
+SELECT Istream-restore((i),f AS a)FROM s[CALENDAR 1day WA ts ZONE'Europe/Berlin']

@@ -1,0 +1,1 @@
+SELECT((try_cast(1 AS char()),()))AS a FROM(SELECT CASE WHEN(ts)[CASE WHEN big THEN m ELSE g END]THEN d ELSE 1 END AS n,(local::array<int>[])FROM s)

@@ -1,0 +1,1 @@
+SELECT extract(hour FROM p,CASE WHEN.2.50BD

@@ -1,0 +1,1 @@
+SELECT approx_quantile(f,3L)[CALENDAR 1day WA ts ZONE'Europe/Berlin']AS total FROM u

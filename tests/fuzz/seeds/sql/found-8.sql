@@ -1,0 +1,1 @@
+SELECT date_diff((t.`seg-id`))AS window FROM t
