@@ -5,7 +5,7 @@ export VENV
 # Tests and benchmarks start many Python processes: without compiled modules each would read its packages as source.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test coverage lint bench bench-spark bench-embedded bench-relations soak docs lock system java clean
+.PHONY: help demo test coverage lint bench bench-spark bench-embedded bench-relations fuzz soak functions-ask docs lock system java clean
 
 help:          ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -39,8 +39,14 @@ bench-embedded: $(VENV)/.ready  ## In process, one core: beside DuckDB, Polars, 
 bench-relations: $(VENV)/.ready java  ## Joins and continuous relations: every aim and what was found, in one run
 	$(BIN)/python bench/relations_report.py $(ARGS)
 
+fuzz: $(VENV)/.ready java  ## Break texts, files, checkpoints and processes: ARGS="texts --count 1000000"
+	$(BIN)/python tools/fuzz.py $(ARGS)
+
 soak: $(VENV)/.ready java  ## Long randomised runs
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak $(ARGS)
+
+functions-ask: $(VENV)/.ready java  ## Ask Spark anew what its one-row functions answer; ARGS=--check compares with jobs
+	$(BIN)/python tools/ask_spark.py $(ARGS)
 
 docs: $(VENV)/.ready  ## Regenerate the generated pages of docs/
 	$(BIN)/python tools/generate_docs.py

@@ -3,19 +3,27 @@
     python bench/embedded_throughput.py                                  # 10 million bids, three rounds
     python bench/embedded_throughput.py --quick                          # 1 million, one round
     python bench/embedded_throughput.py --strategy wid --strategy panes  # kernels side by side
+    python bench/embedded_throughput.py --beside ../before --ratio 20    # beside another version of the sources
 
 Batches lie in memory; every combination runs once a round, so that other load hits all. Before the clock starts, each
 has run on 100,000 rows, which loads the compiled loops; the clock runs from the first batch to the last result. Below
 the table stand the two ratios that matter: what long windows cost beside short ones, and text keys beside integers.
+With ``--beside`` processes of this version and of the one in that directory (a git worktree) take turns, one round
+each; printed is how much processor time this one takes per row, beside the other one's.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -121,6 +129,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--strategy", action="append", help="kernel; may be given several times")
     parser.add_argument("--disorder", type=float, default=0.05)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--beside", type=Path, help="a directory with another version of the sources, in src")
     parser.add_argument("--json", type=Path, help="append a JSON line per combination to this file")
     parser.add_argument("--quick", action="store_true", help="1 million rows, one round")
     options = parser.parse_args()
@@ -129,8 +138,44 @@ def arguments() -> argparse.Namespace:
     return options
 
 
+def beside(options: argparse.Namespace) -> None:
+    """Rounds of this version and of another by turns, each in a process of its own."""
+    flags = [f"--{name}={value}" for name in ("rows", "items", "disorder") for value in [getattr(options, name)]]
+    flags += [f"--{name}={value}" for name in ("keys", "ratio", "batch", "strategy")
+              for value in getattr(options, name) or ()]
+    here = Path(__file__).resolve().parent
+    costs: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
+    for number in range(1, options.repeat + 1):
+        rounds = [_one_round(here, sources, flags) for sources in (options.beside / "src", here.parent / "src")]
+        for setting, other in rounds[0].items():
+            costs.setdefault(setting, []).append((1 / other, 1 / rounds[1][setting]))
+        say(f"round {number} of {options.repeat}")
+    lines = [(keys, strategy, f"{batch:,}", ratio, rate(median([1 / old for old, _ in found])),
+              rate(median([1 / new for _, new in found])), f"{median([new / old for old, new in found]):.2f}")
+             for (keys, ratio, batch, strategy), found in costs.items()]
+    print(f"{options.rows:,} bids, {options.items:,} keys, count + max + avg, by turns with {options.beside}, "
+          f"median of {options.repeat}\n")
+    head = ("keys", "strategy", "batch", "RANGE/SLIDE", "rows/CPU s there", "rows/CPU s here", "cost here to there")
+    print(table_text(head, lines))
+
+
+def _one_round(here: Path, sources: Path, flags: list[str]) -> dict[tuple[Any, ...], float]:
+    """Rows per second of processor time of every combination, by the sources in a directory."""
+    with TemporaryDirectory() as directory:
+        report = Path(directory) / "report.json"
+        subprocess.run([sys.executable, str(here / Path(__file__).name), *flags, "--repeat=1", f"--json={report}"],
+                       check=True, stdout=subprocess.DEVNULL,
+                       env=os.environ | {"PYTHONPATH": os.pathsep.join([str(sources), str(here)])})
+        found = [json.loads(line) for line in report.read_text().splitlines()]
+    return {(r["keys"], r["ratio"], r["batch"], r["strategy"]): r["rows_per_cpu_second"] for r in found
+            if "rows_per_cpu_second" in r}
+
+
 def main() -> None:
     options, load = arguments(), load_note()
+    if options.beside:
+        beside(options)
+        return
     pin()
     kinds = options.keys or ["integer", "text"]
     settings = [Setting(*combination) for combination in product(

@@ -40,7 +40,7 @@ def write_files(folder: Path, rows: int, keys: int, rate: int) -> None:
 def measure(spark: SparkSession, files: Path, rows: int, way: str, out: Path) -> Run:
     frames = {name: read_stream(spark, files / f"{name}.parquet", time="ts", progress=f"late:{LATE // SECOND} seconds",
                                 rows_per_batch=rows) for name in ("a", "b")}
-    return run(pw.sql(QUERY, **frames, joins=way), out)
+    return run(pw.sql(QUERY, **frames, joins=way, late="drop"), out)
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ class Case:
     query: str
     streams: Mapping[str, Sequence[Item]]
     columns: Mapping[str, Mapping[str, pa.DataType]]
-    late: str = "drop"
+    late: str = "generous"
     progress: str = "source"
     time: str = "ts"
     params: Mapping[str, object] = field(default_factory=dict)

@@ -1,11 +1,10 @@
-"""Equality of complete results: as bags of rows, floats up to rounding, times as instants."""
+"""Equality of complete results: as bags of rows, floats to the last bit, times as instants."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
 
@@ -28,8 +27,6 @@ def _plain(value: Any) -> Any:
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Decimal):
-        return float(value)
     return value
 
 
@@ -45,5 +42,5 @@ def _same(left: Any, right: Any) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same, left, right))
     if isinstance(left, float) and isinstance(right, float | int):
-        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(left) and math.isnan(right))
+        return left == right or (math.isnan(left) and math.isnan(right))
     return bool(left == right)

@@ -65,7 +65,7 @@ def spark_batch(case: Case, *, spark: SparkSession, folder: Path) -> list[dict[s
     """One Spark job over files whose rows carry the bound in force at their arrival."""
     frames = {n: read_batch(spark, p, time=case.time, progress=case.progress)
               for n, p in write_case(case, folder).items()}
-    return _rows(run_batch(case.plan, frames, late=case.late))
+    return _rows(run_batch(case.plan, frames, late=case.late, exact=True))
 
 
 def spark_streaming(case: Case, *, spark: SparkSession, folder: Path, batch_rows: int = 1_000,

@@ -20,7 +20,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["semantics.md", "progress.md", "embedded.md", "planner.md"])
+@pytest.mark.parametrize("page", ["semantics.md", "progress.md", "embedded.md", "planner.md", "aggregates.md"])
 def test_examples_in_the_pages_give_what_they_show(page: str) -> None:
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=flags)

@@ -40,7 +40,7 @@ from spark.in_process import Chunks
 class Hosted:
     """A plan split over shards."""
 
-    def __init__(self, plan: Node, shards: int, late: str = "drop", seed: int = 0, *, relays: bool = False,
+    def __init__(self, plan: Node, shards: int, late: str = "generous", seed: int = 0, *, relays: bool = False,
                  punctuated: bool = False,
                  known: RelationStatistics | None = None, cut: Cut | None = None) -> None:
         if cut is None:

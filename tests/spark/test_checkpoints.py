@@ -49,34 +49,34 @@ def native_window(spark: SparkSession, files: Path) -> DataFrame:
 
 def ours(spark: SparkSession, files: Path, **changed: Any) -> DataFrame:
     """The query of these tests."""
-    return run_streaming(plan(WINDOW), {"s": stream_of(spark, files)}, shards=2, **changed)
+    return run_streaming(plan(WINDOW), {"s": stream_of(spark, files)}, late="drop", shards=2, **changed)
 
 
 def retyped(spark: SparkSession, files: Path) -> DataFrame:
     below = source(pa.schema({**COLUMNS, "v": pa.float64()}))
     frame = stream_of(spark, files).withColumn("v", F.col("v").cast("double"))
-    return run_streaming(plan(WINDOW, below=below), {"s": frame}, shards=2)
+    return run_streaming(plan(WINDOW, below=below), {"s": frame}, late="drop", shards=2)
 
 
 def without_keys(spark: SparkSession, files: Path) -> DataFrame:
-    return run_streaming(plan(WINDOW, keys=()), {"s": stream_of(spark, files)}, shards=2)
+    return run_streaming(plan(WINDOW, keys=()), {"s": stream_of(spark, files)}, late="drop", shards=2)
 
 
 def other_aggregates(spark: SparkSession, files: Path) -> DataFrame:
     changed = plan(WINDOW, aggregates=[AggregateCall("n", "count")])
-    return run_streaming(changed, {"s": stream_of(spark, files)}, shards=2)
+    return run_streaming(changed, {"s": stream_of(spark, files)}, late="drop", shards=2)
 
 
 def other_window(spark: SparkSession, files: Path) -> DataFrame:
-    return run_streaming(plan(SlidingWindow(20, 5)), {"s": stream_of(spark, files)}, shards=2)
+    return run_streaming(plan(SlidingWindow(20, 5)), {"s": stream_of(spark, files)}, late="drop", shards=2)
 
 
 def other_kind(spark: SparkSession, files: Path) -> DataFrame:
-    return run_streaming(plan(SessionWindow(5)), {"s": stream_of(spark, files)}, shards=2)
+    return run_streaming(plan(SessionWindow(5)), {"s": stream_of(spark, files)}, late="drop", shards=2)
 
 
 def other_source(spark: SparkSession, files: Path) -> DataFrame:
-    return run_streaming(plan(WINDOW), {"s": punctuated(native_source(spark, files))}, shards=2)
+    return run_streaming(plan(WINDOW), {"s": punctuated(native_source(spark, files))}, late="drop", shards=2)
 
 
 def early(spark: SparkSession, files: Path) -> DataFrame:
@@ -187,5 +187,5 @@ def test_a_directory_with_something_else_in_it_is_no_checkpoint(tmp_path: Path,
     assert contents(checkpoint).keys() == {"letter.txt"}
     (checkpoint / "letter.txt").unlink()
     (checkpoint / "query.json").write_text("[]")
-    with pytest.raises(CheckpointError, match=r"query.json is damaged"):
+    with pytest.raises(CheckpointError, match=r"written by panewise 0.1 \(query.json\)"):
         CheckpointLabel.claim(checkpoint, plan(WINDOW), {}, engine="spark", late="drop", progress="source")

@@ -14,6 +14,7 @@ import pytest
 
 import panewise as pw
 from conformance.compare import assert_same_rows
+from panewise.engines.spark.sinks import COMMITTED, read_sealed
 from spark.clusters import SETTINGS, Cluster
 
 pytestmark = pytest.mark.spark
@@ -73,7 +74,9 @@ def test_a_standalone_cluster_gives_the_same_answers_with_the_package_sent_to_it
     assert done.returncode == 0, done.stderr[-3000:]
     counts = [int(n) for n in done.stdout.split()]
     assert min(counts) > 20
-    assert json.loads(min((tmp_path / "parts" / "_committed").glob("0*.json")).read_text())["batch"] == 0
+    committed = sorted((tmp_path / "parts" / COMMITTED).glob("[0-9]*"))
+    assert [read_sealed(path, "batch")["batch"] for path in committed] == list(range(len(committed)))
+    assert committed
 
 
 @pytest.mark.soak

@@ -73,9 +73,9 @@ def test_sparks_join_gives_the_oracles_answer(text: dict[str, Any], spark: Spark
         home = inputs.write(name, tmp_path)
         reader = spark.readStream.schema(spark.read.parquet(str(home)).schema).option("maxFilesPerTrigger", 1)
         frames[name] = reader.parquet(str(home))
-    results = run_streaming(plan, frames, joins="native")
+    results = run_streaming(plan, frames, joins="native", late="drop")
     batches, late = run_in_batches(results, tmp_path / "checkpoint", fail_at=None if NATIVE.index(text) % 2 else 1)
-    oracle = Oracle(plan, inputs.timeline)
+    oracle = Oracle(plan, inputs.timeline, late="drop")
     found = [row for batch in batches for row in batch]
     assert found
     assert bag(found) == bag(oracle.results())
@@ -85,7 +85,7 @@ def test_sparks_join_gives_the_oracles_answer(text: dict[str, Any], spark: Spark
 def test_a_late_row_meets_none_of_its_partners(spark: SparkSession, tmp_path: Path) -> None:
     """Spark alone forgets rows by a promise one micro-batch before it drops late ones, so it would meet some."""
     frames = streams(spark, tmp_path, [(1, "x"), (4, "x"), 4, (2.5, "x"), (5, "x")], [(2, "x"), 2, (3, "x"), (4, "x")])
-    batches, late = run_in_batches(pw.sql(BAND, **frames, joins="native"), tmp_path / "checkpoint")
+    batches, late = run_in_batches(pw.sql(BAND, **frames, joins="native", late="drop"), tmp_path / "checkpoint")
     assert seconds([row for batch in batches for row in batch]) == [(1, 2), (1, 3), (4, 3), (4, 4), (5, 4)]
     assert late == 1
 
@@ -94,7 +94,7 @@ def test_a_row_at_the_very_bound_is_not_late(spark: SparkSession, tmp_path: Path
     """Spark would drop it, two micro-batches after the promise: rows at its watermark are late."""
     far = [(9, "y"), (9, "y")]
     frames = streams(spark, tmp_path, [(1, "x"), 3, *far, (3, "x"), (2.999999, "x")], [(3, "x"), 3, *far, *far])
-    batches, late = run_in_batches(pw.sql(BAND, **frames, joins="native"), tmp_path / "checkpoint")
+    batches, late = run_in_batches(pw.sql(BAND, **frames, joins="native", late="drop"), tmp_path / "checkpoint")
     assert seconds([row for batch in batches for row in batch if row["k"] == "x"]) == [(1, 3), (3, 3)]
     assert late == 1
 
@@ -103,7 +103,7 @@ def test_times_before_1970_meet_as_well(spark: SparkSession, tmp_path: Path) -> 
     early = -60 * 365 * 86_400
     frames = streams(spark, tmp_path, [(early, "x"), early, (early + 1, "x")],
                      [(early + 1, "x"), early, (early + 3, "x")])
-    batches, _ = run_in_batches(pw.sql(BAND, **frames, joins="native"), tmp_path / "checkpoint")
+    batches, _ = run_in_batches(pw.sql(BAND, **frames, joins="native", late="drop"), tmp_path / "checkpoint")
     found = seconds([row for batch in batches for row in batch])
     assert found == [(early, early + 1), (early + 1, early + 1), (early + 1, early + 3)]
 
@@ -111,7 +111,7 @@ def test_times_before_1970_meet_as_well(spark: SparkSession, tmp_path: Path) -> 
 def test_rows_that_no_partner_can_meet_are_forgotten(spark: SparkSession, tmp_path: Path) -> None:
     many = [item for second in range(0, 200, 10) for item in ((second, "x"), second + 9)]
     frames = streams(spark, tmp_path, many, many, rows=10)
-    query = (pw.sql(BAND, **frames, joins="native").writeStream.format("noop").trigger(availableNow=True)
+    query = (pw.sql(BAND, **frames, joins="native", late="drop").writeStream.format("noop").trigger(availableNow=True)
              .option("checkpointLocation", str(tmp_path / "checkpoint")).start())
     query.awaitTermination()
     kept = [report["stateOperators"][0]["numRowsTotal"] for report in query.recentProgress if report["numInputRows"]]
@@ -127,7 +127,7 @@ def test_a_row_without_a_time_or_out_of_all_time_is_named(spark: SparkSession, t
     for number, (ts, problem) in enumerate(cases):
         frames["a"] = frames["a"].withColumn("ts", ts)
         with pytest.raises(SchemaError, match=f"stream 'a': 'ts' {problem}"), plain_errors():
-            run_in_batches(pw.sql(BAND, **frames, joins="native"), tmp_path / f"checkpoint{number}")
+            run_in_batches(pw.sql(BAND, **frames, joins="native", late="drop"), tmp_path / f"checkpoint{number}")
 
 
 # -- who joins
@@ -137,10 +137,11 @@ def test_statistics_say_who_joins(spark: SparkSession, tmp_path: Path) -> None:
     frames = streams(spark, tmp_path, [(1, "x")], [(2, "x")])
     few = {"a.rows_per_second": FEW_ROWS / 2, "b.rows_per_second": FEW_ROWS / 2}
     many = {**few, "b.rows_per_second": FEW_ROWS}
-    assert "join: Spark's own stream-stream join: 6,000 rows a second are few" in pw.explain(BAND, **frames, stats=few)
-    assert "join: kernels: 9,000 rows a second are many" in pw.explain(BAND, **frames, stats=many)
-    assert "join: kernels: few rows a second would be faster" in pw.explain(BAND, **frames)
-    assert "join: kernels: asked for" in pw.explain(BAND, **frames, joins="kernels")
+    assert "join: Spark's own stream-stream join: 6,000 rows a second are few" in \
+        pw.explain(BAND, **frames, stats=few, late="drop")
+    assert "join: kernels: 9,000 rows a second are many" in pw.explain(BAND, **frames, stats=many, late="drop")
+    assert "join: kernels: few rows a second would be faster" in pw.explain(BAND, **frames, late="drop")
+    assert "join: kernels: asked for" in pw.explain(BAND, **frames, joins="kernels", late="drop")
 
 
 def test_what_sparks_join_does_not_answer_is_refused_with_the_reason(spark: SparkSession, tmp_path: Path) -> None:
@@ -150,6 +151,7 @@ def test_what_sparks_join_does_not_answer_is_refused_with_the_reason(spark: Spar
         (BAND, by_hand, "rows of 'a' do not say which bound was in force when they came"),
         (BAND, {**frames, "progress": "late:1 s"}, "rows of 'a' do not say"),
         (BAND, {**frames, "late": "side"}, "late='side' needs the late rows themselves"),
+        (BAND, {**frames, "late": "generous"}, "late='generous' needs the late rows themselves; with late='drop'"),
         (BAND, {**frames, "emit": "punctuated"}, "it says nothing of how far its results are"),
         (BAND.replace("a.k = b.k", "a.k < b.k"), frames, "no column of one stream equals one of the other"),
         (BAND.replace("a.k = b.k", "a.k = upper(b.k)"), frames, "values of different types, or computed ones"),
@@ -158,13 +160,13 @@ def test_what_sparks_join_does_not_answer_is_refused_with_the_reason(spark: Spar
     ]
     for text, given, reason in cases:
         with pytest.raises(PlanError, match=f"joins='native'.*{reason}"):
-            pw.sql(text, **given, joins="native")
+            pw.sql(text, **{"late": "drop", **given}, joins="native")
     with pytest.raises(PlanError, match="joins='fast' is no way to run joins on Spark: there are auto, native"):
         pw.sql(BAND, **frames, joins="fast")
 
 
 def test_a_checkpoint_of_one_join_is_refused_by_the_other(spark: SparkSession, tmp_path: Path) -> None:
     frames = streams(spark, tmp_path, [(1, "x"), 1, (3, "x")], [(2, "x"), 2, (3, "x")])
-    run_to_end(pw.sql(BAND, **frames, joins="native"), tmp_path / "checkpoint", batches=1)
+    run_to_end(pw.sql(BAND, **frames, joins="native", late="drop"), tmp_path / "checkpoint", batches=1)
     with pytest.raises(CheckpointError), plain_errors():
         run_in_batches(pw.sql(BAND, **frames, joins="kernels"), tmp_path / "checkpoint")

@@ -226,12 +226,9 @@ def test_explain_says_how_a_plan_is_split(spark: SparkSession) -> None:
 
 
 def test_what_cannot_be_is_refused_before_anything_runs(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([], "ts long, k string, v long")
     stream = spark.readStream.format("rate").load().select(
         F.col("value").alias("ts"), F.lit("x").alias("k"), F.col("value").alias("v"))
     plan = case("distinct").plan
-    with pytest.raises(UnsupportedError, match="generous"):
-        run(plan, {"a": frame}, late="generous")
     with pytest.raises(PlanError, match="carries no punctuation"):
         run(plan, {"a": stream})
     with pytest.raises(PlanError, match="early results"):

@@ -70,7 +70,7 @@ def test_a_query_that_stopped_in_the_middle_goes_on_from_its_checkpoint(spark: S
 
     def results(shards: int = 2) -> Any:
         stream = read_stream(spark, files, time="t", rows_per_batch=70)
-        return run_streaming(plan(WINDOW), {"s": stream}, shards=shards)
+        return run_streaming(plan(WINDOW), {"s": stream}, late="drop", shards=shards)
 
     before, _ = run_to_end(results(), tmp_path / "checkpoint", batches=1)
     after, _ = run_to_end(results(), tmp_path / "checkpoint")
@@ -202,7 +202,7 @@ def sink(batch, number):
     if number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     batch.write.mode("overwrite").json(str(folder / "out" / str(number)))
-(run_streaming(plan(SlidingWindow(30, 10)), {{"s": stream}}, shards=2).writeStream.foreachBatch(sink)
+(run_streaming(plan(SlidingWindow(30, 10)), {{"s": stream}}, late="drop", shards=2).writeStream.foreachBatch(sink)
  .option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start().awaitTermination())
 """
 
@@ -215,7 +215,7 @@ def test_a_killed_process_loses_and_repeats_nothing(spark: SparkSession, tmp_pat
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
     assert died.stderr == b"", "the console stays quiet"
     stream = read_stream(spark, files, time="t", rows_per_batch=70)
-    results = run_streaming(plan(WINDOW), {"s": stream}, shards=2)
+    results = run_streaming(plan(WINDOW), {"s": stream}, late="drop", shards=2)
     after, _ = run_to_end(results, tmp_path / "checkpoint")
     before = spark.read.schema(results.schema).json(str(tmp_path / "out" / "0")).collect()
     kept, _ = judged(items, WINDOW)

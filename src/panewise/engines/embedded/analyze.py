@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.bad_rows import BadRows
 from panewise.core.errors import PlanError
 from panewise.engines.embedded.run import run_embedded
 from panewise.kernels.panes import WINDOW_ID
@@ -18,8 +19,9 @@ from panewise.planner.choices import Stats
 from panewise.planner.relational import is_relational
 from panewise.planner.strategy import Choice
 from panewise.planner.stream_joins import has_stream_join
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.progress.punctuation import Punctuation
+from panewise.queries.admission import InputRules
 from panewise.queries.aggregate import WindowStage
 from panewise.queries.inputs import RowsIn
 from panewise.queries.profile import Profile
@@ -37,6 +39,7 @@ class Analysis:
     choice: Choice
     rows: int = 0
     late: int = 0
+    late_policy: str = ""
     results: int = 0
     windows: int = 0
     """Different windows that were output."""
@@ -55,8 +58,8 @@ class Analysis:
 
 
 def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punctuation]]], *,
-            late: str | LatePolicy = "drop", progress: Progress = "source", strategy: str = "auto",
-            stats: Stats = None) -> Analysis:
+            late: str | LatePolicy = DEFAULT_LATE, progress: Progress = "source", strategy: str = "auto",
+            stats: Stats = None, rules: InputRules | None = None) -> Analysis:
     """Run a plan to the end of its inputs and say what it took.
 
     ``inputs`` is called twice: a few rows go through a query of their own first, so that loading and compiling code is
@@ -66,11 +69,12 @@ def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punc
         raise PlanError("what a run took is measured for window aggregates of streams; run this query and ask its "
                         "status() how many rows each join and operator keeps")
 
-    def query() -> WindowQuery:
-        return WindowQuery(plan, late=late, progress=progress, strategy=strategy, stats=stats, profile=True)
+    def query(rules: InputRules | None) -> WindowQuery:
+        return WindowQuery(plan, late=late, progress=progress, strategy=strategy, stats=stats, profile=True,
+                           rules=rules)
 
-    _warm_up(query(), inputs())
-    running = query()
+    _warm_up(query(InputRules.parse("skip")), inputs())
+    running = query(rules)
     stage = running._running
     found = Analysis(stage.choice)
     if running.profile is not None:
@@ -81,13 +85,14 @@ def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punc
         found.results += table.num_rows
     found.seconds = perf_counter() - before
     status = running.status(windows=0)
+    found.late_policy = running.late.value
     found.rows, found.late, found.streams, found.windows = status["rows"], status["late"], status["streams"], len(seen)
     return found
 
 
 def _warm_up(query: WindowQuery, inputs: Mapping[str, Iterable[RowsIn | Punctuation]]) -> None:
     for name in query.streams:
-        items = (item for item in inputs.get(name, ()) if not isinstance(item, Punctuation))
+        items = (item for item in inputs.get(name, ()) if not isinstance(item, Punctuation | BadRows))
         rows = next((item for item in items if _length(item)), None)
         if rows is not None:
             query.push(name, rows[:100] if isinstance(rows, list) else rows.slice(0, 100))  # type: ignore[union-attr]

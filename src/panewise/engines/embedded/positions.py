@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from panewise.core.bad_rows import BadRows
 from panewise.core.errors import CheckpointError
+from panewise.core.tables import as_table
 from panewise.progress.punctuation import Punctuation
 from panewise.queries.inputs import RowsIn
 
-Item: TypeAlias = RowsIn | Punctuation
+Item: TypeAlias = RowsIn | Punctuation | BadRows
 AnyItem: TypeAlias = Item | Mapping[str, Any]
 """A source may also give single rows; they travel together where they wait together."""
 
@@ -26,7 +28,7 @@ class Position:
 
     @property
     def lines(self) -> int:
-        """As lines of NDJSON."""
+        """As objects of NDJSON: rows, good and bad, and punctuation."""
         return self.rows + self.punctuation
 
     def count(self, item: Item) -> None:
@@ -44,8 +46,17 @@ def length(item: AnyItem) -> int:
     return 0 if isinstance(item, Punctuation) else 1 if isinstance(item, Mapping) else len(item)
 
 
+def plain_item(item: Any) -> AnyItem:
+    """An item of a source as the query takes it: tables of other libraries become Arrow tables."""
+    if type(item) is dict or isinstance(item, Punctuation | pa.RecordBatch | pa.Table | BadRows | Mapping | list):
+        return item
+    found = as_table(item)
+    return item if found is None else found
+
+
 def skip(items: Iterable[AnyItem], done: Position, name: str) -> Iterator[AnyItem]:
-    """What comes after a position."""
+    """What comes after a position, tables of other libraries as Arrow."""
+    items = map(plain_item, items)
     rows, promises = done.rows, done.punctuation
     if not rows and not promises:
         yield from items

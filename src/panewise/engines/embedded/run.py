@@ -13,21 +13,21 @@ import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
-from panewise.engines.embedded.checkpoint import CheckpointDirectory
 from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
 from panewise.engines.embedded.positions import Item, Position, length
 from panewise.engines.embedded.sinks import KeptResults, Sink, TransactionalSink
 from panewise.engines.embedded.sources import StreamSource, as_source
 from panewise.plan.nodes import Node
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.queries.opening import RunningQuery, open_plan
 from panewise.queries.query import Progress
 from panewise.queries.status import QueryStatus
+from panewise.storage import DirectoryChunks, Scoped
 
 CHECKPOINT_ROWS = 1_000_000
 CHECKPOINT_SECONDS = 5.0
-RESULTS = "results"
-"""The folder of a checkpoint that keeps results."""
+STATE, RESULTS, SINK = "state", "results", "sink"
+"""The chunks of a checkpoint: the query's state, kept results, and what each transactional sink keeps."""
 
 
 def wall_clock() -> int:
@@ -43,11 +43,11 @@ class EmbeddedRun:
 
     With a ``checkpoint`` directory the state is saved every so many rows, in a live run also every so many seconds, and
     at the end. After a restart a source goes on behind what was saved. ``keep_results`` keeps the results there, too,
-    and yields those of all runs before first.
+    and yields those of all runs before first. A directory that is open already is not closed here.
     """
 
     def __init__(self, query: RunningQuery, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
-                 checkpoint: str | Path | None = None, checkpoint_rows: int = CHECKPOINT_ROWS,
+                 checkpoint: str | Path | DirectoryChunks | None = None, checkpoint_rows: int = CHECKPOINT_ROWS,
                  checkpoint_seconds: float | None = None, keep_results: bool = False, live: bool = False,
                  queue_rows: int = QUEUE_ROWS, clock: Callable[[], int] = wall_clock) -> None:
         if missing := [name for name in query.streams if name not in inputs]:
@@ -55,15 +55,19 @@ class EmbeddedRun:
         self.query, self.clock, self.live = query, clock, live
         self.sources: dict[str, StreamSource] = {name: as_source(inputs[name], name) for name in query.streams}
         self.sinks = list(sinks)
-        self._directory = None if checkpoint is None else CheckpointDirectory(checkpoint)
+        self._checkpoint = checkpoint
+        self._store: DirectoryChunks | None = None
+        self._number = 0
+        """Of the newest checkpoint."""
         self._every_rows = checkpoint_rows
         self._every_seconds = checkpoint_seconds if checkpoint_seconds is not None else \
             CHECKPOINT_SECONDS if live else float("inf")
-        self._kept = KeptResults(Path(checkpoint) / RESULTS) if checkpoint is not None and keep_results else None
-        self._transactions: list[TransactionalSink] = [s for s in self.sinks if isinstance(s, TransactionalSink)]
+        self._kept = KeptResults() if checkpoint is not None and keep_results else None
+        self._transactions: dict[str, TransactionalSink] = {
+            f"{SINK} {i}": s for i, s in enumerate(self.sinks) if isinstance(s, TransactionalSink)}
         self._check_recoverable()
         if self._kept is not None:
-            self._transactions.append(self._kept)
+            self._transactions[RESULTS] = self._kept
         self._queue_rows = queue_rows
         self._positions = {name: Position() for name in self.sources}
         self._turn = 0
@@ -72,7 +76,7 @@ class EmbeddedRun:
         self._arrivals: Arrivals | None = None
 
     def _check_recoverable(self) -> None:
-        if self._directory is None:
+        if self._checkpoint is None:
             if self._transactions:
                 raise CheckpointError("a transactional sink gives results out with checkpoints: name a checkpoint "
                                       "directory")
@@ -96,6 +100,8 @@ class EmbeddedRun:
                 source.close()
             for sink in self.sinks:
                 sink.close(error, self.query.nothing())
+            if self._store is not None and self._store is not self._checkpoint:
+                self._store.close()
 
     def __iter__(self) -> Iterator[pa.Table]:
         return self.tables()
@@ -126,8 +132,10 @@ class EmbeddedRun:
         return status
 
     def _results(self) -> Iterator[pa.Table]:
-        if self._directory is not None:
-            self._restore(self._directory)
+        if self._checkpoint is not None:
+            given = self._checkpoint
+            self._store = given if isinstance(given, DirectoryChunks) else DirectoryChunks(given)
+            self._restore(self._store)
         if self._kept is not None:
             yield from self._kept.earlier()
         started = {name: source.items(self._positions[name]) for name, source in self.sources.items()}
@@ -172,30 +180,35 @@ class EmbeddedRun:
     def _patience(self, step: int | None, saved_at: float) -> float | None:
         """How long to wait for an item before something else is due."""
         waits = [] if step is None else [step / 1e6]
-        if self._directory is not None and self._every_seconds != float("inf"):
+        if self._store is not None and self._every_seconds != float("inf"):
             waits.append(max(saved_at + self._every_seconds - monotonic(), 0.01))
         return min(waits) if waits else None
 
     # -- checkpoints
 
     def _commit(self) -> None:
-        """Results made durable, then the state, then results given out: a kill in between repeats or finishes it."""
-        if self._directory is None:
+        """Results made durable, then the state, then results given out: a kill in between repeats or finishes it.
+
+        Sources are told only of what is on disk: an error before that leaves their senders with what was not kept.
+        """
+        if self._store is None:
             return
-        number = self._directory.number + 1
-        for sink in self._transactions:
-            sink.prepare(number)
+        number = self._number + 1
+        for scope, sink in self._transactions.items():
+            sink.prepare(number, Scoped(self._store, scope))
         positions = {n: [p.rows, p.punctuation] for n, p in self._positions.items()}
         with self._lock:
-            state = self.query.snapshot({"positions": positions, "turn": self._turn})
-        self._directory.save(state)
-        for sink in self._transactions:
+            state = self.query.snapshot({"positions": positions, "turn": self._turn, "checkpoint": number})
+        self._store.put(STATE, state)
+        self._store.commit()
+        self._number = number
+        for sink in self._transactions.values():
             sink.commit(number)
         for name, source in self.sources.items():
             source.acknowledge(self._positions[name])
 
-    def _restore(self, directory: CheckpointDirectory) -> None:
-        data = directory.load()
+    def _restore(self, store: DirectoryChunks) -> None:
+        data = store.get(STATE)
         if data is not None:
             extra = self.query.restore(data)
             saved = extra.get("positions", {})
@@ -203,13 +216,13 @@ class EmbeddedRun:
                 raise CheckpointError(f"the checkpoint has positions of {', '.join(saved) or 'no input'}, "
                                       f"the run has {', '.join(self.sources)}")
             self._positions = {n: Position(*saved[n]) for n in self.sources}
-            self._turn = int(extra["turn"])
-        for sink in self._transactions:
-            sink.recover(directory.number)
+            self._turn, self._number = int(extra["turn"]), int(extra["checkpoint"])
+        for scope, sink in self._transactions.items():
+            sink.recover(self._number, Scoped(store, scope))
 
 
-def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str | LatePolicy = "drop",
-                 progress: Progress = "source", checkpoint: str | Path | None = None,
+def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str | LatePolicy = DEFAULT_LATE,
+                 progress: Progress = "source", checkpoint: str | Path | DirectoryChunks | None = None,
                  checkpoint_rows: int = CHECKPOINT_ROWS, keep_results: bool = False,
                  query: RunningQuery | None = None) -> Iterator[pa.Table]:
     """Results as windows close, until all inputs have ended; inputs take turns, one item each.

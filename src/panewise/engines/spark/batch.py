@@ -1,12 +1,14 @@
 """Batch: rows are aggregated once per pane, windows are put together from panes; other kinds run over sorted rows.
 
 Three strategies. *sql*: partial aggregates, roll-up and results are Spark SQL, all in the JVM; for the aggregates Spark
-can merge. *kernels*: the same two steps with this project's columnar kernels in Python workers; for every aggregate.
-*rows*: a kernel over sorted rows, for windows that panes do not serve and for late policies that judge row by row.
-None copies a row into its windows.
+can merge, with sums of floats only where they need not be exact. *kernels*: the same two steps with this project's
+columnar kernels in Python workers; for every aggregate. *rows*: a kernel over sorted rows, for windows that panes do
+not serve and for late policies that judge row by row. None copies a row into its windows.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -19,16 +21,16 @@ from panewise.engines.spark.paired import floor_division
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.row_batch import row_batch, shared_columns
 from panewise.engines.spark.row_kernel import RowKernel
-from panewise.engines.spark.sql_aggregates import SqlAggregate, sql_aggregates
+from panewise.engines.spark.sql_aggregates import SqlAggregate, is_rounded, sql_aggregates
 from panewise.engines.spark.sql_roll_up import roll_up
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.progress.watermarks import FINISHED
 
 PANE = "__pw_pane"
 
 
-def batch(fragment: Fragment, late: LatePolicy = LatePolicy.DROP) -> DataFrame:
+def batch(fragment: Fragment, late: LatePolicy = DEFAULT_LATE) -> DataFrame:
     """The results of a fragment over bounded DataFrames; under the late policy ``side`` late rows come beside them."""
     if not fragment.paned or (ROW_BOUND in fragment.rows.columns and late in (LatePolicy.GENEROUS, LatePolicy.SIDE)):
         return fragment.finished(row_batch(fragment, late))
@@ -44,12 +46,17 @@ def batch_strategy(fragment: Fragment) -> str:
     if not fragment.paned:
         where = "by group" if shared_columns(fragment) else "in one task, because its windows are of the whole stream"
         return f"{RowKernel.of(fragment, LatePolicy.DROP).kernel().name} kernel over sorted rows, {where}"
-    if sql_aggregates(fragment) is None:
+    aggregates = sql_aggregates(fragment)
+    if aggregates is None:
         how = "two stacks of panes, some windows at a time" if pane_kernel(fragment).stacks else "merged panes"
-        return f"kernels in Python workers, because an aggregate has no partial form in Spark SQL; windows from {how}"
+        rounded = fragment.exact and sql_aggregates(replace(fragment, exact=False)) is not None
+        why = "Spark's own sums of floats are not exact" if rounded else "an aggregate has no partial form in Spark SQL"
+        return f"kernels in Python workers, because {why}; windows from {how}"
+    rounds = "; sums of floats are not exact, Spark rounds every addition: exact=True takes kernels" \
+        if is_rounded(aggregates) else ""
     if fragment.scheme.per_window <= fragment.scheme.per_slide:
-        return "one Spark SQL aggregate, because windows do not overlap"
-    return "Spark SQL: pane aggregate, then running merges over the panes of each key"
+        return f"one Spark SQL aggregate, because windows do not overlap{rounds}"
+    return f"Spark SQL: pane aggregate, then running merges over the panes of each key{rounds}"
 
 
 def in_time(fragment: Fragment, rows: DataFrame, late: LatePolicy) -> DataFrame:

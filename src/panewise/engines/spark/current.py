@@ -7,8 +7,9 @@
 Rows that came with their end leave when the query's punctuation passes it, whether anything else happens or not: hence
 ``emit="punctuated"``. Relations that send changes say of every row when it goes, and need none.
 
-Every micro-batch writes the table anew beside the old one, and a small file that says which one counts: a reader sees
-the relation before or after a batch, never between, and a batch that Spark repeats is not taken in twice. A folder is
+Every micro-batch writes the table anew beside the old one, and a small file that says which one counts and what its
+files must be like: a reader sees the relation before or after a batch, never between, a file that is missing or damaged
+is refused by name, and a batch that Spark repeats is not taken in twice. A folder is
 of one query and its checkpoint. Meant for relations that fit a table; what happened is the changelog itself.
 """
 
@@ -29,12 +30,16 @@ from panewise.core.errors import CheckpointError, SchemaError, SourceError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.fragment import naive_ordinal
 from panewise.engines.spark.relation import quoted
-from panewise.engines.spark.sinks import write_whole
+from panewise.engines.spark.sinks import plain_disk, read_sealed, write_sealed
 from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.progress.punctuation import PUNCTUATION_KEY, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
+from panewise.storage import disk
+from panewise.storage.listed import ListedFile
 
-POINTER = "current.json"
+POINTER, KIND = "current", "current state"
+EARLIER = "current.json"
+"""The pointer of panewise 0.1."""
 
 
 def current_state(folder: str | Path) -> CurrentState:
@@ -47,7 +52,10 @@ def read_current(spark: SparkSession, folder: str | Path) -> DataFrame:
     found = _pointer(Path(folder))
     if found is None:
         raise SourceError(f"{folder}: no batch has been committed here")
-    return spark.read.parquet(str((Path(folder) / found["table"]).absolute()))
+    table = (Path(folder) / found["table"]).absolute()
+    for one in found["files"]:
+        ListedFile(*one).check(table, "restore the folder from a copy, or start with a new folder and a new checkpoint")
+    return spark.read.parquet(str(table))
 
 
 @dataclass(frozen=True)
@@ -64,11 +72,16 @@ class CurrentState:
             _refuse_other(home, before, query, batch)
             if before["batch"] == batch:  # Spark repeats the last one, where it did not hear that it was done
                 return
+        elif batch:
+            raise CheckpointError(f"{home / POINTER} is missing, and this is batch {batch}: the changes before it "
+                                  "would be lost; restore the folder from a copy, or start with a new checkpoint")
         table = _after(changes, read_current(changes.sparkSession, home) if before is not None else None)
         name = f"table-{batch:012d}"
-        home.mkdir(parents=True, exist_ok=True)
-        table.write.mode("overwrite").parquet(str(home / name))
-        write_whole(home / POINTER, {"batch": batch, "table": name, "query": query})
+        with plain_disk(home):
+            disk.make_directory(home)
+            table.write.mode("overwrite").parquet(str(home / name))
+            write_sealed(home / POINTER, KIND, {"batch": batch, "table": name, "query": query,
+                                                "files": _forced(home / name)})
         kept = {name, before["table"] if before is not None else name}  # somebody may be reading the one before
         for old in home.glob("table-*"):
             if old.name not in kept:
@@ -162,6 +175,17 @@ def _ordinal(rows: DataFrame) -> Column:
     return F.unix_date(end) if isinstance(data_type, T.DateType) else end
 
 
+def _forced(table: Path) -> list[list[Any]]:
+    """The data files of a table, forced to disk, as a list."""
+    files = sorted(path for path in table.iterdir() if path.name[0] not in "._")
+    for path in files:
+        disk.sync_file(path)
+    disk.sync_directory(table)
+    return [ListedFile.of(path.name, disk.read(path)).as_json() for path in files]
+
+
 def _pointer(home: Path) -> dict[str, Any] | None:
-    path = home / POINTER
-    return dict(json.loads(path.read_text())) if path.exists() else None
+    if (home / EARLIER).exists():
+        raise CheckpointError(f"{home} was written by panewise 0.1 ({EARLIER}), which this version does not read: go "
+                              "on with panewise 0.1, or start with a new folder and a new checkpoint")
+    return read_sealed(home / POINTER, KIND) if (home / POINTER).exists() else None

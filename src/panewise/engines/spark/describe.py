@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from panewise.engines.spark.batch import batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.meaning import as_meant, note
 from panewise.engines.spark.queries.running import explain_hosting, is_hosted
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
@@ -28,15 +29,17 @@ class Step:
 
 
 def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                   stats: Stats = None, joins: str = "auto") -> str:
+                   stats: Stats = None, joins: str = "auto", late: str = "generous", exact: bool = False) -> str:
     """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state.
 
     Of a plan that runs as a query per shard, how it is split, and which plan ``stats`` of its inputs choose.
     """
     check(plan, "spark")
     if is_hosted(plan):
-        return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins)
-    fragment = take_apart(plan, inputs)
+        with as_meant(plan, inputs):
+            hosted = explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins, late=late)
+        return "\n".join([hosted, *note(plan, inputs)])
+    fragment = take_apart(plan, inputs, exact=exact)
     streaming = fragment.below.isStreaming
     lines = [f"strategy  {_streaming_strategy(fragment) if streaming else batch_strategy(fragment)}"]
     if fragment.paned:
@@ -44,7 +47,7 @@ def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int |
     found = streaming_steps(fragment, shards or default_shards(fragment.below)) if streaming else batch_steps(fragment)
     for step in found:
         lines += [f"{step.operator}: {step.does}", f"    shuffle {step.shuffle}", f"    state   {step.state}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *note(plan, inputs)])
 
 
 def copies(fragment: Fragment) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from panewise.core.errors import PlanError
+from panewise.engines.spark.admitting import admitted
 from panewise.engines.spark.batch import batch, batch_strategy
 from panewise.engines.spark.fragment import Fragment, take_apart
+from panewise.engines.spark.meaning import as_meant
 from panewise.engines.spark.queries.running import (
     PUNCTUATED,
     explain_hosting,
@@ -22,21 +24,34 @@ from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
+from panewise.plan.run_instant import begun_at, instant_now, warn_of_the_clock
+from panewise.plan.written import refuses_at_place
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
+from panewise.queries.admission import InputRules
 
 
-def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
+def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
         progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None,
-        joins: str = "auto") -> DataFrame:
+        joins: str = "auto", rules: InputRules | None = None, exact: bool = False) -> DataFrame:
     """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
 
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
     one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
     plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's own join, which is
-    refused where it is not exact, ``"kernels"`` for that of the kernels.
+    refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows without a
+    time. ``exact`` sums floats in kernels where Spark would add, and round, them.
     """
+    if any(frame.isStreaming for frame in inputs.values()):
+        warn_of_the_clock(plan)
+    plan = begun_at(plan, instant_now())
+    with as_meant(plan, inputs):
+        return _run(plan, admitted(plan, inputs, rules), late, progress, emit, stats, joins, exact)
+
+
+def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, progress: str | Mapping[str, str],
+         emit: str, stats: Stats, joins: str, exact: bool) -> DataFrame:
     policies = {progress} if isinstance(progress, str) else set(progress.values()) or {"source"}
     if not any(frame.isStreaming for frame in inputs.values()):
         if policies != {"source"}:
@@ -48,7 +63,7 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
         if joins != "auto":
             raise PlanError(f"joins={joins!r} chooses how streams are joined, and static DataFrames are none: leave it "
                             "out")
-        return run_batch(plan, inputs, late=late, stats=stats)
+        return run_batch(plan, inputs, late=late, stats=stats, exact=exact)
     silent = [name for name, frame in inputs.items() if frame.isStreaming and CONTROL not in frame.columns
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
     if silent:
@@ -58,23 +73,26 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
     return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats, joins=joins)
 
 
-def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
-              stats: Stats = None) -> DataFrame:
+@refuses_at_place
+def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
+              stats: Stats = None, exact: bool = False) -> DataFrame:
     """The complete result of a plan over bounded DataFrames, one per stream name; nothing runs before an action.
 
     A DataFrame has no order of arrival, so no row of it is late, unless its rows carry the bound in force at their
     arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
     """
     check(plan, "spark")
-    if is_stateless(plan):
-        return passed_on(plan, inputs)
-    if is_hosted(plan):
-        return query_batch(plan, inputs, late=LatePolicy.parse(late), stats=stats)
-    _no_choice(stats)
-    return batch(take_apart(plan, inputs), LatePolicy.parse(late))
+    with as_meant(plan, inputs):
+        if is_stateless(plan):
+            return passed_on(plan, inputs)
+        if is_hosted(plan):
+            return query_batch(plan, inputs, late=LatePolicy.parse(late), stats=stats)
+        _no_choice(stats)
+        return batch(take_apart(plan, inputs, exact=exact), LatePolicy.parse(late))
 
 
-def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = LatePolicy.DROP,
+@refuses_at_place
+def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
                   progress: str | Mapping[str, str] = "source", shards: int | None = None,
                   emit: str = "final", stats: Stats = None, joins: str = "auto") -> DataFrame:
     """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
@@ -92,18 +110,24 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     if emit.strip().lower() == PUNCTUATED and (is_stateless(plan) or not is_hosted(plan)):
         raise PlanError(f"emit={emit!r} is for relations over windows and pairs of streams: other results say by their "
                         "window when they are complete, or need not say it")
+    with as_meant(plan, inputs):
+        return _streamed(plan, inputs, LatePolicy.parse(late), progress, shards, emit, stats, joins)
+
+
+def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, progress: str | Mapping[str, str],
+              shards: int | None, emit: str, stats: Stats, joins: str) -> DataFrame:
     if is_stateless(plan):
         return passed_on(plan, inputs)
     if is_hosted(plan):
-        return query_stream(plan, inputs, late=LatePolicy.parse(late), progress=progress, shards=shards, emit=emit,
-                            stats=stats, joins=joins)
+        return query_stream(plan, inputs, late=late, progress=progress, shards=shards, emit=emit, stats=stats,
+                            joins=joins)
     _no_choice(stats)
     if joins != "auto":
         raise PlanError(f"joins={joins!r} chooses how streams are joined, and this query joins none: leave it out")
     fragment = take_apart(plan, judged_alike(inputs, progress))
     if not fragment.below.isStreaming:
         raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
-    return streaming(fragment, late=LatePolicy.parse(late), progress=progress,
+    return streaming(fragment, late=late, progress=progress,
                      shards=shards or default_shards(fragment.below), emit=emit)
 
 
@@ -126,14 +150,15 @@ def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, s
 
 
 def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                     stats: Stats = None, joins: str = "auto") -> str:
+                     stats: Stats = None, joins: str = "auto", late: str = "generous", exact: bool = False) -> str:
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
     if is_stateless(plan):
         return "strategy: columns and filters in the JVM; rows pass as they come"
     if is_hosted(plan):
-        return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins)
-    fragment = take_apart(plan, inputs)
+        with as_meant(plan, inputs):
+            return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins, late=late)
+    fragment = take_apart(plan, inputs, exact=exact)
     lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)] if fragment.paned else []
     if fragment.below.isStreaming:
         together = fragment.keys if fragment.paned else shared_columns(fragment)

@@ -22,7 +22,11 @@ LONGEST = 500
 """So much of what Spark says is passed on."""
 _PATTERN = re.compile(re.escape(MARK) + r"(\w+): (.*?)(?= SQLSTATE: \w{5}|\n|$)")
 _OVERFLOW = re.compile(
-    r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+    r"\[(ARITHMETIC_OVERFLOW|CAST_OVERFLOW)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+_ONE_ROW = re.compile(r"\[(DIVIDE_BY_ZERO|REMAINDER_BY_ZERO|CAST_INVALID_INPUT|INVALID_ARRAY_INDEX(?:_IN_ELEMENT_AT)?"
+                      r"|CANNOT_PARSE_TIMESTAMP|DATETIME_FIELD_OUT_OF_BOUNDS)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
+"""What Spark says of a row on which an expression has no value."""
+_CONDITION = re.compile(r"\[([\w.]+)\] (.*)", re.DOTALL)
 _CHECKPOINT = re.compile(
     r"\[(?:CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE_|STATE_STORE_|STREAMING_STATEFUL_OPERATOR_|STREAMING_CHECKPOINT_)"
     r"[\w.]*\] (.*?)(?= SQLSTATE|\Z)", re.DOTALL)
@@ -46,6 +50,8 @@ def translate(error: BaseException) -> PanewiseError | None:
 
     >>> translate(RuntimeError("Job aborted: panewise.core.errors.SchemaError: 'ts' is null SQLSTATE: P0001"))
     SchemaError("'ts' is null")
+    >>> translate(RuntimeError("panewise.core.errors.EvaluationError: [DIVIDE_BY_ZERO] a / b (row 1)")).condition
+    'DIVIDE_BY_ZERO'
     >>> failed = "terminated with exception: [STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] The schemas differ."
     >>> type(translate(RuntimeError(failed))).__name__
     'CheckpointError'
@@ -56,9 +62,14 @@ def translate(error: BaseException) -> PanewiseError | None:
     found = _PATTERN.search(text)
     if found is not None:
         kind = getattr(errors, found[1], PanewiseError)
+        if kind is errors.EvaluationError:
+            return _evaluation_error(found[2].strip())
         if isinstance(kind, type) and issubclass(kind, PanewiseError) and kind is not errors.SqlError:
             return kind(found[2].strip())
         return PanewiseError(found[2].strip())
+    one_row = _ONE_ROW.search(text)
+    if one_row is not None:
+        return errors.EvaluationError(one_row[2].strip(), condition=one_row[1])
     arithmetic = _OVERFLOW.search(text)
     if arithmetic is not None:
         return errors.AggregateError(arithmetic[2].strip())
@@ -71,6 +82,12 @@ def translate(error: BaseException) -> PanewiseError | None:
     if isinstance(error, AnalysisException):
         return SchemaError(text.split("\n", 1)[0])
     return None
+
+
+def _evaluation_error(text: str) -> errors.EvaluationError:
+    """An error of a Python stage, which begins with Spark's name for it."""
+    found = _CONDITION.match(text)
+    return errors.EvaluationError(text if found is None else found[2], condition="" if found is None else found[1])
 
 
 @contextmanager

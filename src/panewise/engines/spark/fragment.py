@@ -27,6 +27,7 @@ from panewise.engines.spark.relation import (
     data_columns,
     filtered,
     lower,
+    over_results,
     quoted,
     require,
     scalar_column,
@@ -40,6 +41,7 @@ from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
 
 ORDINAL = "__pw_ordinal"
+BESIDE_RESULTS = (CHANGE_COLUMN, LATE_COLUMN)
 START, END = "__pw_start", "__pw_end"
 """Where a window starts and ends, in results of kinds whose ends SQL does not compute."""
 _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
@@ -56,10 +58,12 @@ class Fragment:
     """
 
     node: WindowAggregate
-    above: tuple[Node, ...]
+    above: tuple[Project | Filter, ...]
     """Projections and filters over the results, the lowest first."""
     below: DataFrame
     """The input with its own column names."""
+    exact: bool = False
+    """Whether sums of floats must be the exact ones also where Spark could add them."""
 
     @property
     def clause(self) -> WindowClause:
@@ -87,8 +91,7 @@ class Fragment:
     @property
     def ordered(self) -> bool:
         """Whether the answer depends on the order in which rows arrived."""
-        functions = (resolve(c.function, c.parameters, c.distinct) for c in self.aggregates)
-        return self.by_position or self.spec.by_arrival or any(f.needs_order for f in functions)
+        return _ordered(self.node)
 
     @property
     def window(self) -> SlidingWindow:
@@ -150,11 +153,11 @@ class Fragment:
         """As ``rows``, with further columns computed from the input."""
         columns = [self.ordinal.alias(ORDINAL)]
         for name, key in zip(self.keys, self.node.keys, strict=True):
-            columns.append(scalar_column(key.scalar).alias(name))
+            columns.append(scalar_column(key.scalar, self.below).alias(name))
         for name, column in zip(self.partition, self.clause.partition, strict=True):
             if name not in self.keys:
                 columns.append(quoted(column).alias(name))
-        columns += [scalar_column(argument).alias(name) for argument, name in self._argument_names.items()]
+        columns += [scalar_column(argument, self.below).alias(name) for argument, name in self._argument_names.items()]
         return self.below.select(*columns, *map(quoted, side_columns(self.below)), *more)
 
     @property
@@ -163,7 +166,8 @@ class Fragment:
         attribute = self.clause.attribute
         if self.by_position:  # kernels number the rows they count
             return F.lit(0).cast("bigint")
-        problem = F.lit(f"{attribute!r} is null in a row; every row needs a value of the windowing attribute")
+        problem = F.lit(f"{attribute!r} is null in a row; every row needs a value of the windowing attribute; "
+                        "bad_rows='skip' leaves such rows out and counts them")
         missing = quoted(attribute).isNull()
         if CONTROL in self.below.columns:
             missing = missing & quoted(CONTROL).isNull()
@@ -201,16 +205,7 @@ class Fragment:
 
     def finished(self, results: DataFrame) -> DataFrame:
         """The results with the projections and filters above the aggregate."""
-        for node in self.above:
-            if isinstance(node, Filter):
-                require(results, node.predicate.columns)
-                kept = scalar_column(node.predicate)
-                results = results.where(late[0].isNotNull() | kept if (late := _late(results)) else kept)
-            elif isinstance(node, Project):
-                require(results, {c for item in node.items for c in item.scalar.columns})
-                items = [scalar_column(i.scalar).alias(i.name) for i in node.items]
-                results = results.select(*items, *_beside(results))
-        return results
+        return over_results(results, self.above, BESIDE_RESULTS)
 
     def _value(self, ordinal: Column) -> Column:
         kind = self.clause.ordinal
@@ -224,19 +219,14 @@ class Fragment:
         return ordinal
 
 
-def _late(rows: DataFrame) -> list[Column]:
-    """The column of late rows beside the results, where there is one."""
-    return [quoted(LATE_COLUMN)] if LATE_COLUMN in rows.columns else []
-
-
 def _beside(rows: DataFrame) -> list[Column]:
     """The columns beside the results: late rows, changes."""
-    return [quoted(c) for c in (CHANGE_COLUMN, LATE_COLUMN) if c in rows.columns]
+    return [quoted(c) for c in BESIDE_RESULTS if c in rows.columns]
 
 
-def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
+def take_apart(plan: Node, inputs: Mapping[str, DataFrame], *, exact: bool = False) -> Fragment:
     """The fragment of a plan; what Spark cannot run is refused here, and so are columns that are not there."""
-    above: list[Node] = []
+    above: list[Project | Filter] = []
     node = plan
     while isinstance(node, Project | Filter):
         above.insert(0, node)
@@ -248,7 +238,7 @@ def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
         if not isinstance(below, STATELESS):
             raise UnsupportedError(f"{type(below).__name__} below a window aggregate does not run on Spark yet: "
                                    "use `--engine oracle` or `--engine embedded`")
-    frame = lower(node.input, inputs)
+    frame = lower(node.input, inputs, ordered=_ordered(node))
     if node.window.predicate is not None:
         frame = filtered(frame, node.window.predicate)
     wanted = {c for k in node.keys for c in k.scalar.columns}
@@ -256,7 +246,16 @@ def take_apart(plan: Node, inputs: Mapping[str, DataFrame]) -> Fragment:
     require(frame, wanted | set(node.window.partition))
     if node.window.attribute not in ROW_NUM_NAMES:
         _check_attribute(frame, node.window)
-    return Fragment(node, tuple(above), frame)
+    return Fragment(node, tuple(above), frame, exact)
+
+
+def _ordered(node: WindowAggregate) -> bool:
+    """Whether an aggregate asks in which order rows came."""
+    functions = (resolve(c.function, c.parameters, c.distinct) for c in node.aggregates)
+    spec = node.window.spec
+    while isinstance(spec, PredicateWindow):
+        spec = spec.spec
+    return node.window.attribute in ROW_NUM_NAMES or spec.by_arrival or any(f.needs_order for f in functions)
 
 
 def _check_attribute(frame: DataFrame, clause: WindowClause) -> None:

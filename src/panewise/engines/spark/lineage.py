@@ -10,7 +10,7 @@ import pyarrow as pa
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.engines.spark.fragment import ORDINAL, Fragment
-from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union
+from panewise.plan.nodes import Explode, Filter, Node, Project, Qualify, Source, Union
 from panewise.progress.punctuation import Punctuation
 
 SINGLE = ""
@@ -57,6 +57,8 @@ def _trace(node: Node, wanted: list[tuple[str, str | None]], tag: str, kind: Ord
         yield Origin(tag, node, attribute, tuple(known), tuple(node.schema.columns.items()), kind)
     elif isinstance(node, Filter):
         yield from _trace(node.input, wanted, tag, kind)
+    elif isinstance(node, Explode):
+        yield from _trace(node.input, [(n, None if c in node.names else c) for n, c in wanted], tag, kind)
     elif isinstance(node, Qualify):
         prefix = f"{node.alias}."
         below = [(n, c.removeprefix(prefix) if c is not None else None) for n, c in wanted]

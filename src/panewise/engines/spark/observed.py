@@ -1,4 +1,5 @@
-"""The observed metrics of streaming queries: ``late_rows`` of each micro-batch, ``open_windows`` after it, ``replan``.
+"""The observed metrics of streaming queries: ``late_rows`` and ``bad_rows`` of each micro-batch, ``open_windows`` after
+it, ``replan``.
 
 Every result has a metric of its own, ``panewise 1``, because several results may be parts of one streaming query; a
 lower part of a plan adds its name behind: ``panewise 2 <relation 1>``.
@@ -25,7 +26,7 @@ def metrics(report: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> metrics({"observedMetrics": {"panewise 1": {"late_rows": 2, "open_windows": 3}, "other": {},
     ...          "panewise 2": {"late_rows": 1, "open_windows": 4}, "panewise 2 <relation 1>": {"late_rows": 5}}})
-    {'late_rows': 8, 'open_windows': 7, 'replan': ''}
+    {'late_rows': 8, 'bad_rows': 0, 'open_windows': 7, 'replan': ''}
     """
     observed = report.get("observedMetrics") or {}
     found = {name: values for name, values in observed.items()
@@ -35,5 +36,6 @@ def metrics(report: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     opened = [int(values["open_windows"]) for values in results if values.get("open_windows") is not None]
     return {"late_rows": sum(int(values.get("late_rows") or 0) for values in found.values()),
+            "bad_rows": sum(int(values.get("bad_rows") or 0) for values in found.values()),
             "open_windows": sum(opened) if opened else None,
             "replan": "; ".join(str(values["replan"]) for values in found.values() if values.get("replan"))}

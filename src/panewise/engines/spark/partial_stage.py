@@ -21,7 +21,7 @@ from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.lineage import SINGLE, Origin
 from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.sharding import SHARD
-from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
+from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND, SILENT
 from panewise.kernels.panes import PANE_ID
 from panewise.kernels.partials import BoundAggregate, combine_partials, partial_table
 from panewise.kernels.state_file import table_bytes
@@ -81,6 +81,8 @@ class Heard:
     followed: tuple[str, ...]
     promises: list[list[Any]] = field(default_factory=list)
     highest: dict[str, int] = field(default_factory=dict)
+    silent: dict[str, list[Any]] = field(default_factory=dict)
+    """Of inputs that fell silent or woke up, where in the stream that was, and which it is."""
 
     def listen(self, table: pa.Table) -> pa.Table:
         """Take in a batch; its data rows."""
@@ -95,12 +97,16 @@ class Heard:
 
     def news(self) -> dict[str, Any]:
         """For the shards."""
-        return {"promises": self.promises, "highest": self.highest}
+        return {"promises": self.promises, "highest": self.highest, "silent": self.silent}
 
     def _learn(self, rows: pa.Table) -> None:
         origins = {o.tag: o for o in self.origins}
         for tag, text in zip(_tags(rows), rows.column(CONTROL).to_pylist(), strict=True):
-            for promise in origins[tag].read(json.loads(text)):
+            said = json.loads(text)
+            if SILENT in said:
+                self.silent[tag] = max(self.silent.get(tag, [0, False]), [said["position"], said[SILENT]])
+                continue
+            for promise in origins[tag].read(said):
                 self.promises.append([tag, promise.to_state()])
 
     def _note_highest(self, table: pa.Table, values: Ordinals) -> None:

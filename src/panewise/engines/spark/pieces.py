@@ -1,6 +1,6 @@
 """A stream in files, piece by piece from any place: what exact offsets need.
 
-A place is a file and how many lines (NDJSON) or rows (Parquet, CSV) of it are done. Going to a place costs what it
+A place is a file and how many objects (NDJSON) or rows (Parquet, CSV) of it are done. Going to a place costs what it
 must: nothing for whole files and Parquet row groups, counting lines for text.
 """
 
@@ -13,10 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from panewise.core.errors import SourceError
+from panewise.core.bad_rows import BadRows
+from panewise.core.errors import BadRowError, SourceError
 from panewise.files import ndjson
 from panewise.files.formats import Format
-from panewise.files.reader import BATCH_ROWS, FileStream, read_promise
+from panewise.files.json_rows import parse_lines, parse_rows
+from panewise.files.reader import BATCH_ROWS, FileStream, promised
 from panewise.files.types import normalise
 from panewise.progress.punctuation import Punctuation
 
@@ -30,11 +32,15 @@ class Piece:
     at: int
     size: int
     content: pa.Table | ndjson.Lines
+    tolerant: bool = False
+    """Whether bad rows are left out; otherwise the first is an error."""
 
     def rows(self) -> pa.Table:
         """The rows; NDJSON is parsed only here."""
         if isinstance(self.content, ndjson.Lines):
-            return ndjson.parse_lines(self.content, self.path, self.stream.arrow)
+            if self.tolerant:
+                return parse_rows([self.content], self.path, self.stream.arrow)[0]
+            return parse_lines(self.content, self.path, self.stream.arrow)
         return self.content
 
     def head(self, size: int) -> Piece:
@@ -42,11 +48,7 @@ class Piece:
         if size >= self.size:
             return self
         if isinstance(self.content, ndjson.Lines):
-            end = -1
-            for _ in range(size):
-                end = self.content.text.index(b"\n", end + 1)
-            lines = ndjson.Lines(self.content.text[: end + 1], self.content.first)
-            return Piece(self.stream, self.path, self.at, size, lines)
+            return Piece(self.stream, self.path, self.at, size, self.content.part(0, size), self.tolerant)
         return Piece(self.stream, self.path, self.at, size, self.content.slice(0, size))
 
 
@@ -59,18 +61,26 @@ class Promise:
 
 
 def pieces(stream: FileStream, path: Path, start: int, attribute: str, *,
-           columns: list[str] | None = None, growing: bool = False) -> Iterator[Piece | Promise]:
+           columns: list[str] | None = None, growing: bool = False,
+           tolerant: bool = False) -> Iterator[Piece | Promise]:
     """What a file holds after its first ``start`` lines or rows, in order.
 
     ``columns`` are all that is needed of the rows, where the format can leave others out; none means only their number.
     Of a ``growing`` NDJSON file a last line without its end is left out: the rest of it is still to come.
     """
     if stream.format is Format.NDJSON:
-        for part in ndjson.segments(path, start_line=start + 1, growing=growing):
-            if isinstance(part, ndjson.Promise):
-                yield Promise(part.line - 1, read_promise(part, path, stream.schema, attribute))
+        for part in ndjson.segments(path, start=start, growing=growing, max_line=stream.max_line):
+            if isinstance(part, ndjson.Lines):
+                yield Piece(stream, path, part.at, part.size, part, tolerant)
+                continue
+            found = promised(part, path, stream.schema, attribute) if isinstance(part, ndjson.Promise) else \
+                BadRows([part.bad_row(path)])
+            if isinstance(found, Punctuation):
+                yield Promise(part.at, found)
+            elif tolerant:  # its place counts
+                yield Piece(stream, path, part.at, 1, stream.arrow.empty_table())
             else:
-                yield Piece(stream, path, part.first - 1, part.text.count(b"\n"), part)
+                raise BadRowError(str(found.rows[0]))
     elif stream.format is Format.PARQUET:
         yield from _parquet(stream, path, start, columns)
     else:

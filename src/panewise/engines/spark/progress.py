@@ -16,6 +16,7 @@ from panewise.core.errors import ProgressError, SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.relation import quoted
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, POSITION
+from panewise.progress.clocks import clocks_of
 from panewise.progress.generators import SourceSupplied
 from panewise.progress.lateness import ColumnSupplied, TimeLate
 from panewise.progress.policy import parse_progress
@@ -43,6 +44,12 @@ def derived(policy: str, kind: OrdinalKind) -> Derived | None:
         return Derived(generator.delay)
     if isinstance(generator, ColumnSupplied) and generator.guard is None:
         return Derived(0, generator.columns[0])
+    if next(clocks_of(generator), None) is not None:
+        raise UnsupportedError(
+            f"progress {policy!r} looks at the wall clock, and Spark runs nothing while a stream is silent, unless its "
+            "source reports that time has passed. panewise's own do: read the stream with read_stream(…, finite=False, "
+            f"progress={policy!r}) or read_socket of panewise.engines.spark, or use ordered, late:<duration> or "
+            "column:<name>")
     raise UnsupportedError(
         f"progress {policy!r} needs the rows in their order of arrival, which a Spark DataFrame does not have: read "
         "the files with panewise.engines.spark.sources.read_stream, or use ordered, late:<duration> or column:<name>")

@@ -1,4 +1,4 @@
-"""The stateless part of a plan as DataFrame operations: sources, filters, projections, names, unions.
+"""The stateless part of a plan as DataFrame operations: sources, filters, projections, elements, names, unions.
 
 Columns that travel beside the data (punctuation, bounds of rows) pass every operator untouched: a row that carries
 punctuation has no data, so no filter may drop it and no expression may fail on it.
@@ -6,7 +6,10 @@ punctuation has no data, so no filter may drop it and no expression may fail on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import and_, or_
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -15,40 +18,47 @@ from pyspark.sql import functions as F
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
+from panewise.core.user_functions import called_in
+from panewise.engines.spark.exploding import depth, exploded, spread
+from panewise.engines.spark.own_functions import computed_in_python
+from panewise.engines.spark.quoting import quoted as quoted  # noqa: PLC0414 (known by this name elsewhere)
 from panewise.engines.spark.types import arrow_type
-from panewise.engines.spark.wire import CONTROL, INPUT, OWN, SIDE_COLUMNS
-from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Union
+from panewise.engines.spark.wire import CONTROL, INPUT, LATE_COLUMN, OWN, SIDE_COLUMNS
+from panewise.plan.nodes import Explode, Filter, Node, Project, Qualify, Source, Union
 
-STATELESS = (Source, Filter, Project, Qualify, Union)
-
-
-def quoted(name: str) -> Column:
-    """A column by its flat name, dots and all."""
-    return F.col("`" + name.replace("`", "``") + "`")
+STATELESS = (Source, Filter, Project, Explode, Qualify, Union)
 
 
-def scalar_column(scalar: Scalar) -> Column:
-    """A scalar expression as Spark evaluates it."""
-    return F.expr(scalar.sql)
+def scalar_column(scalar: Scalar, frame: DataFrame) -> Column:
+    """A scalar expression over rows of a DataFrame, as Spark evaluates it; in Python with functions of the user."""
+    return computed_in_python(scalar, frame) if called_in(scalar.sql) else F.expr(scalar.sql)
 
 
-def lower(node: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
-    """The DataFrame of a stateless plan: its columns, then whatever side columns the inputs have."""
+def lower(node: Node, inputs: Mapping[str, DataFrame], *, ordered: bool = False) -> DataFrame:
+    """The DataFrame of a stateless plan: its columns, then whatever side columns the inputs have.
+
+    ``ordered`` where something above asks in which order rows came.
+    """
     if isinstance(node, Source):
         return _source(node, inputs)
     if isinstance(node, Filter):
-        return filtered(lower(node.input, inputs), node.predicate)
+        return filtered(lower(node.input, inputs, ordered=ordered), node.predicate)
+    if isinstance(node, Explode):
+        below = lower(node.input, inputs, ordered=ordered)
+        require(below, node.collection.columns)
+        made = exploded(node, below, scalar_column(node.collection, below), ordered=ordered)
+        return made.select(*map(quoted, data_columns(made)), *map(quoted, side_columns(made)))
     if isinstance(node, Project):
-        below = lower(node.input, inputs)
+        below = lower(node.input, inputs, ordered=ordered)
         require(below, {c for item in node.items for c in item.scalar.columns})
-        items = [scalar_column(item.scalar).alias(item.name) for item in node.items]
+        items = [scalar_column(item.scalar, below).alias(item.name) for item in node.items]
         return below.select(*items, *map(quoted, side_columns(below)))
     if isinstance(node, Qualify):
-        below = lower(node.input, inputs)
+        below = lower(node.input, inputs, ordered=ordered)
         names = [quoted(c).alias(f"{node.alias}.{c}") for c in data_columns(below)]
         return below.select(*names, *map(quoted, side_columns(below)))
     if isinstance(node, Union):
-        return _union(node, inputs)
+        return _union(node, inputs, ordered=ordered)
     raise UnsupportedError(f"{type(node).__name__} below a window aggregate does not run on Spark yet: "
                            "use `--engine oracle` or `--engine embedded`")
 
@@ -69,10 +79,35 @@ def passed_on(plan: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
 def filtered(frame: DataFrame, predicate: Scalar) -> DataFrame:
     """The rows for which the predicate is true, and all punctuation."""
     require(frame, predicate.columns)
-    condition = scalar_column(predicate)
+    condition = scalar_column(predicate, frame)
     if CONTROL in frame.columns:
         condition = quoted(CONTROL).isNotNull() | condition
     return frame.where(condition)
+
+
+def over_results(results: DataFrame, steps: Sequence[Project | Filter], beside: Sequence[str]) -> DataFrame:
+    """Results with projections and filters, the lowest first; columns beside the data pass untouched.
+
+    Rows that are no results, late ones and punctuation, have no data: no filter drops them, nothing is computed there.
+    """
+    kept = [c for c in beside if c in results.columns]
+    is_result = [quoted(c).isNull() for c in (LATE_COLUMN, CONTROL) if c in kept]
+
+    def computed(scalar: Scalar) -> Column:
+        if scalar.column_name is not None or not is_result:
+            return scalar_column(scalar, results)
+        return F.when(reduce(and_, is_result), scalar_column(scalar, results))
+
+    for step in steps:
+        if isinstance(step, Filter):
+            require(results, step.predicate.columns)
+            holds = scalar_column(step.predicate, results)
+            results = results.where(reduce(or_, (~c for c in is_result), holds) if is_result else holds)
+        else:
+            require(results, {c for item in step.items for c in item.scalar.columns})
+            items = [computed(item.scalar).alias(item.name) for item in step.items]
+            results = results.select(*items, *map(quoted, kept))
+    return results
 
 
 def data_columns(frame: DataFrame) -> list[str]:
@@ -84,7 +119,12 @@ def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
     """What a query may refer to in a DataFrame; side columns such as punctuation are not among it."""
     wanted = set(data_columns(frame))
     fields = [pa.field(f.name, arrow_type(f.dataType)) for f in frame.schema.fields if f.name in wanted]
-    return SourceSchema.of(pa.schema(fields), time=time)
+    return replace(SourceSchema.of(pa.schema(fields), time=time), zone=session_zone(frame))
+
+
+def session_zone(frame: DataFrame) -> str:
+    """The time zone in which the session of a DataFrame reads clocks."""
+    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC")
 
 
 def refuse_own(frame: DataFrame, stream: str) -> None:
@@ -127,9 +167,11 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
     return frame.select(*map(quoted, [*node.columns, *side_columns(frame)]))
 
 
-def _union(node: Union, inputs: Mapping[str, DataFrame]) -> DataFrame:
+def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> DataFrame:
     """Rows by position, each with the number of the input it came from: only the minimum of their progress holds."""
-    parts = [lower(part, inputs) for part in node.parts]
+    deepest = depth(node) if ordered else 0
+    parts = [spread(lower(part, inputs, ordered=ordered), deepest - depth(part) if ordered else 0)
+             for part in node.parts]
     names = data_columns(parts[0])
     sides = [c for c in SIDE_COLUMNS if any(c in p.columns for p in parts)]
     if INPUT not in sides:

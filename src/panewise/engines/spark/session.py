@@ -204,3 +204,10 @@ def _stderr_to(path: Path) -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(log)
+
+
+def in_zone(spark: SparkSession, zone: str | None) -> SparkSession:
+    """The session reads clocks in a time zone: the JVM computes what Python computes."""
+    if zone is not None:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    return spark

@@ -33,7 +33,7 @@ from panewise.progress.punctuation import END as EVERYTHING
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 KIND = "pane-shard"
-VERSION = 2
+VERSION = 3
 CHUNKS_PER_WINDOW = 4
 """Closing a window reads all its panes, in however many chunks; every chunk read or written is a message to the JVM."""
 

@@ -49,6 +49,15 @@ def told(news: Iterable[Mapping[str, Any]], behind: Mapping[str, tuple[str, int]
     return promises
 
 
+def silences(news: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
+    """The inputs that fell silent in a micro-batch, or woke up; of one that did both, what it did last."""
+    last: dict[str, list[Any]] = {}
+    for said in news:
+        for tag, found in said.get("silent", {}).items():
+            last[tag] = max(last.get(tag, [0, False]), found)
+    return {tag: bool(silent) for tag, (_, silent) in last.items()}
+
+
 class ShardProgress:
     """The bounds in force in one shard, its late rows, and the chunks of state it has."""
 
@@ -86,11 +95,16 @@ class ShardProgress:
         news = list(news)
         self.late += sum(int(said.get("late", 0)) for said in news)
         moved: list[Punctuation] = []
+        silent = silences(news) if len(self.meld.tables) > 1 else {}
+        for tag in [tag for tag, is_silent in silent.items() if not is_silent]:
+            self.meld.set_idle(tag, False)
         for tag, punctuation in told(news, {tag: (ORDINAL, delay) for tag, delay in self.delays.items()}):
             if len(self.meld.tables) > 1:
                 moved += self.meld.punctuate(tag, punctuation)
             elif self.meld.tables[tag].advance(punctuation):
                 moved.append(punctuation)
+        for tag in [tag for tag, is_silent in silent.items() if is_silent]:
+            moved += self.meld.set_idle(tag)
         return moved
 
     def saved(self) -> str:

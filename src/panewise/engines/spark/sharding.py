@@ -52,8 +52,12 @@ def with_shard(rows: DataFrame, keys: Sequence[str], labels: Sequence[int]) -> D
 
 def plain_zero(rows: DataFrame, key: str) -> Column:
     """-0.0 and 0.0 are one group, so they must be in one shard."""
-    fraction = isinstance(rows.schema[key].dataType, T.FloatType | T.DoubleType)
-    return quoted(key) + F.lit(0.0) if fraction else quoted(key)
+    return one_zero(quoted(key), rows.schema[key].dataType)
+
+
+def one_zero(value: Column, of: T.DataType) -> Column:
+    """A value of this type with -0.0 as 0.0."""
+    return value + F.lit(0.0) if isinstance(of, T.FloatType | T.DoubleType) else value
 
 
 def spark_hash(value: int, seed: int = 42) -> int:

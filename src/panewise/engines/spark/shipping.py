@@ -28,7 +28,7 @@ def package_zip() -> Path:
         for path in sorted(PACKAGE.rglob("*.py")):
             inside = Path(PACKAGE.name) / path.relative_to(PACKAGE)
             archive.write(path, inside)
-            if b"njit" in path.read_bytes():
+            if b"import compiled" in path.read_bytes():
                 continue  # numba keeps what it compiles under the place a function says it comes from: the archive
             compiled = folder / "compiled"
             py_compile.compile(str(path), str(compiled), dfile=str(inside), doraise=True,

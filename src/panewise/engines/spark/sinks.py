@@ -1,8 +1,9 @@
 """A sink that commits every micro-batch exactly once, whatever is repeated after a failure.
 
 Tasks write Parquet files aside. When all have succeeded, the driver gives them the names of their batch and then
-writes the batch's manifest, which is what makes them count. Spark repeats a batch under the same number: one that has a
-manifest is left alone, one that has none replaces its files.
+writes the batch's manifest, which is what makes them count: it has the length and checksum of each. Spark repeats a
+batch under the same number: one that has a manifest is left alone, one that has none replaces its files. A file or a
+manifest that is missing or not what was written is refused by name, when results are read and when the query starts.
 
     register_parts(spark)
     results.writeStream.format("panewise_parts").option("path", "out").option("checkpointLocation", "state").start()
@@ -13,12 +14,14 @@ The folder belongs to one query with one checkpoint: numbers of another checkpoi
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import uuid
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,9 +30,15 @@ from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from panewise.core.errors import CheckpointError, SourceError
+from panewise.storage import disk
+from panewise.storage.listed import ListedFile
+from panewise.storage.lock import OwnerLock
+from panewise.storage.sealed import seal, unseal
 
 FORMAT = "panewise_parts"
-STAGED, COMMITTED, OWNER = "_staged", "_committed", "owner.json"
+STAGED, COMMITTED, OWNER = "_staged", "_committed", "owner"
+MANIFEST = ".manifest"
+REMEDY = "restore it from a copy, or start again with a new folder and a new checkpoint"
 
 
 def register_parts(spark: SparkSession) -> str:
@@ -39,12 +48,37 @@ def register_parts(spark: SparkSession) -> str:
 
 
 def committed_parts(folder: str | Path) -> list[Path]:
-    """The files of all committed batches, in the order of the batches."""
+    """The files of all committed batches, in the order of the batches, each as it was written."""
     home = Path(folder)
     found: list[Path] = []
-    for manifest in sorted((home / COMMITTED).glob("[0-9]*.json")):
-        found += [home / name for name in json.loads(manifest.read_text())["files"]]
+    for _, files in sorted(_manifests(home).items()):
+        for one in files:
+            one.check(home, REMEDY)
+            found.append(home / one.name)
     return found
+
+
+def _manifests(home: Path) -> dict[int, list[ListedFile]]:
+    """What every batch has committed; none may be missing between two others."""
+    names = sorted((home / COMMITTED).glob(f"[0-9]*{MANIFEST}"))
+    if (home / COMMITTED / f"{0:012d}.json").exists():
+        raise CheckpointError(f"{home} was written by panewise 0.1, whose result folders this version does not read: "
+                              "read them as Parquet, or start with a new folder")
+    owner = read_sealed(home / COMMITTED / OWNER, OWNER)["folder"] if names else None
+    found = {}
+    for path in names:
+        about = read_sealed(path, "batch")
+        if about["folder"] != owner or path.name != _manifest_name(about["batch"]):
+            raise CheckpointError(f"{path} belongs to another folder or another batch: files were swapped; {REMEDY}")
+        found[about["batch"]] = [ListedFile(*one) for one in about["files"]]
+    for number in range(min(found, default=0), max(found, default=0)):
+        if number not in found:
+            raise CheckpointError(f"{home / COMMITTED / _manifest_name(number)} is missing: {REMEDY}")
+    return found
+
+
+def _manifest_name(batch: int) -> str:
+    return f"{batch:012d}{MANIFEST}"
 
 
 def read_parts(spark: SparkSession, folder: str | Path) -> DataFrame:
@@ -76,6 +110,8 @@ class Written(WriterCommitMessage):
 
     name: str | None
     rows: int
+    length: int = 0
+    checksum: str = ""
 
 
 class PartsWriter(DataSourceStreamArrowWriter):
@@ -83,39 +119,54 @@ class PartsWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, folder: str, checkpoint: str | None) -> None:
         self.home, self.checkpoint = Path(folder).absolute(), checkpoint
-        for sub in (STAGED, COMMITTED):
-            (self.home / sub).mkdir(parents=True, exist_ok=True)
-        self._claim()
+        with plain_disk(self.home):
+            for sub in (STAGED, COMMITTED):
+                disk.make_directory(self.home / sub)
+            self.folder = self._claim()
+            committed_parts(self.home)
+            self._check_checkpoint()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """One task."""
+        rows = 0
+        file: _HashedFile | None = None
         writer: pq.ParquetWriter | None = None
-        name, rows = f"{uuid.uuid4().hex}.parquet", 0
-        try:
-            for batch in iterator:
-                if batch.num_rows:
-                    writer = writer or pq.ParquetWriter(self.home / STAGED / name, batch.schema)
-                    writer.write_batch(batch)
-                    rows += batch.num_rows
-        finally:
-            if writer is not None:
-                writer.close()
-        return Written(name if writer is not None else None, rows)
+        name = f"{uuid.uuid4().hex}.parquet"
+        with plain_disk(self.home):
+            try:
+                for batch in iterator:
+                    if batch.num_rows:
+                        if writer is None:
+                            file = _HashedFile(self.home / STAGED / name)
+                            writer = pq.ParquetWriter(file, batch.schema)
+                        writer.write_batch(batch)
+                        rows += batch.num_rows
+            finally:
+                if writer is not None:
+                    writer.close()
+            if file is None:
+                return Written(None, 0)
+            disk.sync_file(self.home / STAGED / name)
+            return Written(name, rows, file.tell(), file.digest.hexdigest())
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """All tasks have succeeded."""
         written = [m for m in messages if isinstance(m, Written) and m.name is not None]
-        manifest = self.home / COMMITTED / f"{batchId:012d}.json"
-        if manifest.exists():
-            self._forget(written)
-            return
-        for old in self.home.glob(f"part-{batchId:012d}-*.parquet"):  # of an attempt that was cut short
-            old.unlink()
-        files = []
-        for number, message in enumerate(written):
-            files.append(f"part-{batchId:012d}-{number:05d}.parquet")
-            (self.home / STAGED / str(message.name)).replace(self.home / files[-1])
-        write_whole(manifest, {"batch": batchId, "files": files, "rows": sum(m.rows for m in written)})
+        manifest = self.home / COMMITTED / _manifest_name(batchId)
+        with plain_disk(self.home), closing(OwnerLock(self.home / COMMITTED)):  # two drivers: one after the other
+            if manifest.exists():
+                self._forget(written)
+                return
+            for old in self.home.glob(f"part-{batchId:012d}-*.parquet"):  # of an attempt that was cut short
+                disk.remove(old)
+            files = []
+            for number, message in enumerate(written):
+                files.append(ListedFile(f"part-{batchId:012d}-{number:05d}.parquet", message.length, message.checksum))
+                disk.replace(self.home / STAGED / str(message.name), self.home / files[-1].name)
+            disk.sync_directory(self.home)
+            write_sealed(manifest, "batch", {"batch": batchId, "folder": self.folder,
+                                             "rows": sum(m.rows for m in written),
+                                             "files": [one.as_json() for one in files]})
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Some task has failed for good."""
@@ -124,26 +175,72 @@ class PartsWriter(DataSourceStreamArrowWriter):
     def _forget(self, written: list[Written]) -> None:
         for message in written:
             if message.name is not None:
-                (self.home / STAGED / message.name).unlink(missing_ok=True)
+                disk.remove(self.home / STAGED / message.name)
 
-    def _claim(self) -> None:
-        """Refuse the folder of a query with another checkpoint: batches of equal numbers would be taken for done."""
-        if self.checkpoint is None:
-            return
+    def _claim(self) -> str:
+        """The name of the folder, in all of its manifests.
+
+        The folder of a query with another checkpoint is refused: batches of equal numbers would be taken for done.
+        """
         owner = self.home / COMMITTED / OWNER
         if not owner.exists():
-            write_whole(owner, {"checkpoint": self.checkpoint})
-        found = json.loads(owner.read_text())["checkpoint"]
-        if found != self.checkpoint:
-            raise CheckpointError(f"{self.home}: these results belong to the checkpoint {found}, not to "
+            if any((self.home / COMMITTED).glob(f"[0-9]*{MANIFEST}")):
+                raise CheckpointError(f"{owner} is missing: {REMEDY}")
+            write_sealed(owner, OWNER, {"checkpoint": self.checkpoint, "folder": uuid.uuid4().hex})
+        about = read_sealed(owner, OWNER)
+        if None not in (self.checkpoint, about["checkpoint"]) and about["checkpoint"] != self.checkpoint:
+            raise CheckpointError(f"{self.home}: these results belong to the checkpoint {about['checkpoint']}, not to "
                                   f"{self.checkpoint}: use a folder of its own")
+        return str(about["folder"])
+
+    def _check_checkpoint(self) -> None:
+        """Spark writes that a batch is done after we have committed it: where its notes can be read, none is ahead."""
+        if self.checkpoint is None:
+            return
+        notes = Path(self.checkpoint.removeprefix("file://").removeprefix("file:")) / "commits"
+        done = max((int(p.name) for p in notes.glob("[0-9]*") if p.name.isdigit()), default=-1)
+        newest = max(_manifests(self.home), default=-1)
+        if done > newest:
+            raise CheckpointError(f"{self.home / COMMITTED / _manifest_name(done)} is missing: the checkpoint "
+                                  f"{self.checkpoint} has done batch {done}; {REMEDY}")
 
 
-def write_whole(path: Path, content: dict[str, object]) -> None:
+class _HashedFile(disk.DurableFile):
+    """Knows the checksum of what was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.digest = hashlib.sha256()
+
+    def write(self, data: object) -> int:
+        """Count it in."""
+        self.digest.update(memoryview(data))  # type: ignore[arg-type]
+        return super().write(data)
+
+
+@contextmanager
+def plain_disk(home: Path) -> Iterator[None]:
+    """Errors of the disk as errors of the folder."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except OSError as error:
+        raise SourceError(f"{home}: cannot hold results: {error.strerror or error}") from error
+
+
+def write_sealed(path: Path, kind: str, content: dict[str, Any]) -> None:
     """A small file that is there as a whole or not at all."""
-    staged = path.with_suffix(".writing")
-    with staged.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(path)
+    disk.write_whole(path, seal({"kind": kind}, json.dumps(content).encode()))
+
+
+def read_sealed(path: Path, kind: str) -> dict[str, Any]:
+    """A small file, if it is exactly what was written."""
+    try:
+        data = disk.read(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing: {REMEDY}") from None
+    header, content = unseal(data, path, remedy=REMEDY)
+    if header != {"kind": kind}:
+        raise CheckpointError(f"{path} is a {header.get('kind')!r}, not a {kind!r}: files were swapped; {REMEDY}")
+    return dict(json.loads(content))

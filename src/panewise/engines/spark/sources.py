@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from panewise.core.bad_rows import BadRowAction, BadRowPolicy
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.core.schema import SourceSchema
 from panewise.engines.spark.pieces import Piece, pieces
@@ -29,8 +31,11 @@ from panewise.engines.spark.tracker import Tracker
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.files.formats import expand, format_of
+from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import FileStream
 from panewise.files.types import normal_schema
+from panewise.progress.clocks import falls_silent
+from panewise.progress.policy import parse_progress
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 FORMAT = "panewise"
@@ -51,6 +56,25 @@ class StreamOptions:
     """Whether files are deleted once everything in them is done with."""
     stored: str | None = None
     """The columns as the files have them (Arrow's own encoding), so that only the first look has to find them out."""
+    bad_rows: str = "stop"
+    """What becomes of rows that cannot be read or have no time: ``stop`` or ``skip``."""
+    max_line: int = MAX_LINE
+    """The longest object of NDJSON, in bytes."""
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether bad rows are left out."""
+        return self.bad_rows == BadRowAction.SKIP.value
+
+    @property
+    def stamped(self) -> bool:
+        """Whether rows carry the bound in force at their arrival.
+
+        Those of a source that may fall silent do not: what others have promised meanwhile, which it does not know,
+        decides whether its rows are late.
+        """
+        return self.finite or not falls_silent(parse_progress(self.progress, self.open().schema.ordinal_kind(
+            self.attribute)))
 
     def open(self) -> FileStream:
         """The files as they are now."""
@@ -59,7 +83,7 @@ class StreamOptions:
         stored = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.stored)))
         arrow, files = normal_schema(stored), tuple(expand(Path(self.path)))
         schema = SourceSchema.of(arrow, time=self.attribute)
-        return FileStream(files, format_of(files[0]), schema, arrow, stored, Path(self.path))
+        return FileStream(files, format_of(files[0]), schema, arrow, stored, Path(self.path), self.max_line)
 
     def tracker(self, stream: FileStream) -> Tracker:
         """Progress before the first row."""
@@ -68,18 +92,20 @@ class StreamOptions:
 
 
 def read_stream(spark: SparkSession, path: str | Path, *, time: str | None = None, progress: str = "source",
-                finite: bool = True, rows_per_batch: int = ROWS_PER_BATCH) -> DataFrame:
+                finite: bool = True, rows_per_batch: int = ROWS_PER_BATCH, bad_rows: str = "stop",
+                max_line: int = MAX_LINE) -> DataFrame:
     """Files as a streaming DataFrame for ``run_streaming`` (whose ``progress`` stays ``source``).
 
     ``rows_per_batch`` limits a micro-batch. ``finite=False`` waits for more files, and more lines in the last one.
+    ``bad_rows="skip"`` leaves out rows that cannot be read or have no time; ``max_line`` is the longest one in bytes.
     """
-    return _load(spark, spark.readStream, path, time, progress, finite, rows_per_batch)
+    return _load(spark, spark.readStream, path, time, progress, finite, rows_per_batch, bad_rows, max_line)
 
 
 def read_batch(spark: SparkSession, path: str | Path, *, time: str | None = None,
-               progress: str = "source") -> DataFrame:
+               progress: str = "source", bad_rows: str = "stop", max_line: int = MAX_LINE) -> DataFrame:
     """Files as a bounded DataFrame for ``run_batch``, rows stamped with the bound in force at their arrival."""
-    return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH)
+    return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH, bad_rows, max_line)
 
 
 def read_spool(spark: SparkSession, folder: str | Path, columns: pa.Schema, *, time: str | None = None,
@@ -101,15 +127,20 @@ def read_spool(spark: SparkSession, folder: str | Path, columns: pa.Schema, *, t
 
 
 def _load(spark: SparkSession, reader: Any, path: str | Path, time: str | None, progress: str, finite: bool,
-          rows_per_batch: int) -> DataFrame:
+          rows_per_batch: int, bad_rows: str, max_line: int) -> DataFrame:
     if rows_per_batch < 1:
         raise PlanError(f"a micro-batch needs at least one row, not {rows_per_batch}")
-    stream = FileStream.open(path, time=time)
+    policy = BadRowPolicy.parse(bad_rows)
+    if policy.action is BadRowAction.ASIDE:
+        raise PlanError("bad_rows='aside' keeps rows beside the results, and a DataFrame has no place for them: write "
+                        "'skip', or run the files with `panewise run --engine spark --bad-rows aside:PATH`")
+    stream = FileStream.open(path, time=time, tolerant=not policy.stops, max_line=max_line)
     attribute = stream.schema.time
     if attribute is None:
         raise PlanError(f"{path}: no column orders the stream; name one with time=, such as time='ts'")
     stored = base64.b64encode(stream.stored.serialize().to_pybytes()).decode()
-    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch, stored=stored)
+    options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch, stored=stored,
+                            bad_rows=policy.action.value, max_line=max_line)
     options.tracker(stream)  # a policy that cannot work is refused here
     spark.dataSource.register(PanewiseFiles)
     found: DataFrame = reader.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
@@ -129,9 +160,10 @@ class PanewiseFiles(DataSource):
 
     def schema(self) -> T.StructType:
         """The files' columns, then the side columns."""
-        columns = self._settings().open().arrow
-        fields = [T.StructField(f.name, spark_type(f.type)) for f in columns]
-        return T.StructType([*fields, T.StructField(CONTROL, T.StringType()), T.StructField(ROW_BOUND, T.LongType()),
+        settings = self._settings()
+        fields = [T.StructField(f.name, spark_type(f.type)) for f in settings.open().arrow]
+        stamps = [T.StructField(ROW_BOUND, T.LongType())] if settings.stamped else []
+        return T.StructType([*fields, T.StructField(CONTROL, T.StringType()), *stamps,
                              T.StructField(POSITION, T.LongType())])
 
     def streamReader(self, schema: T.StructType) -> DataSourceStreamReader:  # noqa: N802
@@ -153,6 +185,8 @@ class Span(InputPartition):
     stop: int
     position: int
     progress: dict[str, Any]
+    tick: int | None = None
+    """No rows, but a look at the wall clock, which showed this (microseconds since the epoch)."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +202,12 @@ class Place:
     bound: int = NO_BOUND
     """What is promised for all rows here, and the same for a person to read."""
     bound_text: str = ""
+    ticked: int = 0
+    """What the wall clock showed when a policy last looked at it: a replay looks at the same time."""
 
     def same_as(self, other: Place) -> bool:
         """Whether nothing lies between two places."""
-        return (self.file, self.at, self.ended) == (other.file, other.at, other.ended)
+        return (self.file, self.at, self.ended, self.ticked) == (other.file, other.at, other.ended, other.ticked)
 
     def offset(self) -> dict[str, str]:
         """As Spark keeps it."""
@@ -195,8 +231,12 @@ class Walker:
         self.files: list[Path] | None = None
         """A fixed list of files, when nothing that comes later may be read."""
 
-    def walk(self, start: Place, *, limit: int | None = None, until: Place | None = None) -> tuple[Place, list[Span]]:
-        """From a place, for so many lines, or up to another place, or to the end of what is there."""
+    def walk(self, start: Place, *, limit: int | None = None, until: Place | None = None,
+             now: int | None = None) -> tuple[Place, list[Span]]:
+        """From a place, for so many lines, or up to another place, or to the end of what is there.
+
+        At the end policies that follow the wall clock look at it: it shows ``now``, or what it showed at that place.
+        """
         if start.ended or (until is not None and start.same_as(until)):
             return start, []
         tracker = self.options.tracker(self.stream)
@@ -210,14 +250,14 @@ class Walker:
             file = path.name
             span = Span(file, at, at, position, tracker.snapshot())
             for item in pieces(self.stream, path, at, self.options.attribute, columns=tracker.columns,
-                               growing=not self.options.finite):
+                               growing=not self.options.finite, tolerant=self.options.tolerant):
                 if until is not None and file == until.file and item.at >= until.at:
                     break
                 if isinstance(item, Piece):
                     room = _room(item, left, until if until and file == until.file else None)
                     part = item.head(room)
                     if tracker.reads_rows:
-                        tracker.observe(part.rows())
+                        tracker.observe(self._timed(part.rows()))
                     size, end = part.size, part.at + part.size
                 else:
                     tracker.punctuate(item.punctuation)
@@ -234,11 +274,19 @@ class Walker:
             if span.stop > span.start:
                 spans.append(span)
             if left is not None and left <= 0:
-                return _place(file, at, position, False, tracker), spans
+                return _place(file, at, position, False, tracker, start.ticked), spans
         ended = self.options.finite if until is None else until.ended
         if ended:
             spans.append(Span(None, 0, 0, position, tracker.snapshot()))
-        return _place(file, at, position, ended, tracker), spans
+        ticked = start.ticked
+        looked = now if until is None else until.ticked
+        if looked is not None and not self.options.finite and tracker.follows_clock and looked != ticked and (
+                until is not None or spans or looked - ticked >= tracker.step):
+            before = tracker.snapshot()
+            if tracker.tick(looked) or until is not None:
+                ticked = looked
+                spans.append(Span(file, at, at, position, before, tick=looked))
+        return _place(file, at, position, ended, tracker, ticked), spans
 
     def _from(self, file: str, last: str | None) -> list[Path]:
         files = self.files if self.files is not None else expand(Path(self.options.path))
@@ -252,29 +300,41 @@ class Walker:
         if span.file is None:
             yield from _controls([END_TEXT], FINISHED, schema)
             return
+        if span.tick is not None:
+            tracker.news()  # what was known before is told by the rows
+            tracker.tick(span.tick)
+            yield from _controls([*tracker.news(), *tracker.silence(span.position + 1)], tracker.bound, schema)
+            return
         root = Path(self.options.path)
         path = root if root.is_file() else root / span.file
         said: list[str] = []
-        for item in pieces(self.stream, path, span.start, self.options.attribute):
+        for item in pieces(self.stream, path, span.start, self.options.attribute, tolerant=self.options.tolerant):
             if item.at >= span.stop:
                 break
             if isinstance(item, Piece):
-                rows = item.head(span.stop - item.at).rows()
+                rows = self._timed(item.head(span.stop - item.at).rows())
                 bounds = tracker.stamp(rows)
                 positions = np.arange(rows.num_rows, dtype=np.int64) + (span.position + item.at - span.start + 1)
-                columns = [*rows.columns, pa.nulls(rows.num_rows, pa.string()),
-                           pa.array(bounds, mask=bounds == NO_BOUND), pa.array(positions)]
+                stamps = [pa.array(bounds, mask=bounds == NO_BOUND)] if self.options.stamped else []
+                columns = [*rows.columns, pa.nulls(rows.num_rows, pa.string()), *stamps, pa.array(positions)]
                 yield from pa.table(columns, schema=schema).combine_chunks().to_batches()
             else:
                 tracker.punctuate(item.punctuation)
                 said.append(tracker.text(item.punctuation))
-        yield from _controls([*said, *tracker.news()], tracker.bound, schema)
+        yield from _controls([*said, *tracker.news(), *tracker.silence(span.position)], tracker.bound, schema)
+
+    def _timed(self, rows: pa.Table) -> pa.Table:
+        """Rows with a time, where others are to be left out."""
+        if not self.options.tolerant or self.options.attribute not in rows.column_names:
+            return rows
+        time = rows.column(self.options.attribute)
+        return rows.filter(time.is_valid()) if time.null_count else rows
 
     @property
     def wire_schema(self) -> pa.Schema:
         """The columns of a batch for Spark."""
-        return pa.schema([*self.stream.arrow, pa.field(CONTROL, pa.string()), pa.field(ROW_BOUND, pa.int64()),
-                          pa.field(POSITION, pa.int64())])
+        stamps = [pa.field(ROW_BOUND, pa.int64())] if self.options.stamped else []
+        return pa.schema([*self.stream.arrow, pa.field(CONTROL, pa.string()), *stamps, pa.field(POSITION, pa.int64())])
 
 
 class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -284,6 +344,7 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self.walker: Walker | None = None
         self.planned: dict[tuple[str, str], list[Span]] = {}
+        self.clock: Callable[[], int] = wall_clock
 
     def _walker(self) -> Walker:
         if self.walker is None:
@@ -301,6 +362,8 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the files: what comes later is for a later run."""
         self._walker().files = expand(Path(self.options.path))
+        began = self.clock()
+        self.clock = lambda: began  # one look at the clock, or such a run would never end
 
     def latestOffset(self, start: dict[str, str], limit: ReadLimit) -> dict[str, str]:  # noqa: N802
         """How far the next micro-batch may go."""
@@ -308,7 +371,7 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if rows is None and not isinstance(limit, ReadAllAvailable):
             rows = self.options.rows_per_batch
         begin = Place.of(start)
-        end, spans = self._walker().walk(begin, limit=rows)
+        end, spans = self._walker().walk(begin, limit=rows, now=self.clock())
         if not spans:
             return start
         self.planned = {(start["place"], end.offset()["place"]): spans}
@@ -350,6 +413,11 @@ class FileBatchReader(DataSourceReader):
         return Walker(self.options).read(partition)
 
 
+def wall_clock() -> int:
+    """Microseconds since the epoch."""
+    return time_ns() // 1_000
+
+
 def foreign_offset(offset: object, stream: str) -> CheckpointError:
     """What to say of an offset that another kind of source has written."""
     return CheckpointError(f"the checkpoint has the offset {json.dumps(offset)[:200]}, which does not belong to "
@@ -357,10 +425,10 @@ def foreign_offset(offset: object, stream: str) -> CheckpointError:
                            "made with, or start with a new checkpoint")
 
 
-def _place(file: str, at: int, position: int, ended: bool, tracker: Tracker) -> Place:
+def _place(file: str, at: int, position: int, ended: bool, tracker: Tracker, ticked: int) -> Place:
     bound = tracker.bound
     text = tracker.kind.text(bound) if NO_BOUND < bound < FINISHED else ""
-    return Place(file, at, position, ended, tracker.snapshot(), bound, text)
+    return Place(file, at, position, ended, tracker.snapshot(), bound, text, ticked)
 
 
 def _room(piece: Piece, left: int | None, until: Place | None) -> int:

@@ -6,6 +6,7 @@ is never null. Every column less is one less to merge for each of a window's pan
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -40,8 +41,18 @@ class SqlAggregate:
         return F.expr(self.form.finish_sql(self.columns))
 
 
+def is_rounded(aggregates: Sequence[SqlAggregate]) -> bool:
+    """Whether Spark's additions round some of the results."""
+    return not all(aggregate.form.exact for aggregate in aggregates)
+
+
 def sql_aggregates(fragment: Fragment) -> list[SqlAggregate] | None:
-    """All aggregates of the fragment in SQL form, or ``None`` when one of them has none."""
+    """All aggregates of the fragment in SQL form, or ``None`` when one of them has none, or none that is exact."""
+    found = _in_sql(fragment)
+    return None if found is None or (fragment.exact and is_rounded(found)) else found
+
+
+def _in_sql(fragment: Fragment) -> list[SqlAggregate] | None:
     found: list[SqlAggregate] = []
     shared: dict[str, str] = {}
     nullable = {field.name: field.nullable for field in fragment.rows.schema}

@@ -37,6 +37,8 @@ class QueryStatus:
     replan: str = ""
     """Why another plan would be better by now, where ``stats`` chose the one that runs; a query that is started with
     new ``stats``, and a new checkpoint, takes it."""
+    bad_rows: int = 0
+    """Rows that could not be used and were left out (``bad_rows="skip"``)."""
 
     def after(self, report: Mapping[str, Any]) -> QueryStatus:
         """The status after one more micro-batch; ``report`` is Spark's progress as JSON has it."""
@@ -50,7 +52,8 @@ class QueryStatus:
             sum(int(o.get("memoryUsedBytes") or 0) for o in operators),
             self.late_rows + int(metric.get("late_rows") or 0), _bound(report) or self.bound,
             int(opened) if opened is not None else self.open_windows, float(report.get("batchDuration") or 0) / 1000,
-            str(metric.get("replan") or "") if opened is not None else self.replan)
+            str(metric.get("replan") or "") if opened is not None else self.replan,
+            self.bad_rows + int(metric.get("bad_rows") or 0))
 
     @property
     def held(self) -> str:
@@ -58,6 +61,7 @@ class QueryStatus:
         parts = [f"state {self.state_rows:,} entries, {self.state_bytes / 1e6:,.1f} MB"]
         parts += [f"{self.open_windows:,} open windows"] if self.open_windows is not None else []
         parts += [f"{self.late_rows:,} late"] if self.late_rows else []
+        parts += [f"{self.bad_rows:,} bad"] if self.bad_rows else []
         return ", ".join(parts)
 
     def __str__(self) -> str:

@@ -29,6 +29,9 @@ OWN = "__pw_"
 END_TEXT = "{}"
 """The punctuation that covers everything, on the wire."""
 
+SILENT = "<silent>"
+"""The key of a control row that says whether its input fell silent, so that no other waits for it (``idle=``)."""
+
 LATE_COLUMN = "__pw_late"
 """Beside the result columns when late rows are put out: the row as JSON, null on results."""
 

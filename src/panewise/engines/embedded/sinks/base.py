@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from panewise.storage import ChunkStore
+
 
 class Sink(ABC):
     """Takes results as they come: after a crash and a restart some may come a second time."""
@@ -24,15 +26,16 @@ class TransactionalSink(Sink):
     """Takes part in checkpoints: results are made durable before one, and given out after it.
 
     A run that is killed in between finds the checkpoint, or does not: ``recover`` gives out what belongs to
-    checkpoints that are there and forgets the rest, whose rows will come again.
+    checkpoints that are there and forgets the rest, whose rows will come again. What a sink puts into ``chunks``, a
+    part of the checkpoint that is its own, is kept in the same commit as the state.
     """
 
     @abstractmethod
-    def recover(self, number: int) -> None:
+    def recover(self, number: int, chunks: ChunkStore) -> None:
         """A run begins at this checkpoint (0: none)."""
 
     @abstractmethod
-    def prepare(self, number: int) -> None:
+    def prepare(self, number: int, chunks: ChunkStore) -> None:
         """Make everything written since the last checkpoint durable under this number."""
 
     @abstractmethod

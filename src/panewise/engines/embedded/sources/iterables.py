@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 
-from panewise.engines.embedded.positions import AnyItem, Position, skip
+from panewise.engines.embedded.positions import AnyItem, Position, plain_item, skip
 from panewise.engines.embedded.sources.base import StreamSource
 
 
@@ -36,7 +36,7 @@ class PositionSource(StreamSource):
 
     def items(self, after: Position) -> Iterator[AnyItem]:
         """As the function has it."""
-        return iter(self.begin(after.rows, after.punctuation))
+        return map(plain_item, self.begin(after.rows, after.punctuation))
 
 
 class AsyncSource(StreamSource):

@@ -1,4 +1,4 @@
-"""NDJSON that is still being written: whole lines as they come, punctuation in line, an unfinished line waits.
+"""NDJSON that is still being written: whole objects as they come, punctuation in line, an unfinished line waits.
 
 Columns are declared, or learned from the first lines that arrive. A column that a row does not have is null; one that
 was not declared is ignored, because a live source may add fields at any time.
@@ -16,12 +16,16 @@ from threading import Event
 
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, SourceError
-from panewise.core.schema import SourceSchema
+from panewise.core.bad_rows import BadRows
+from panewise.core.errors import BadRowError, CheckpointError, SourceError
+from panewise.core.schema import DEFAULT_TIME_NAMES, SourceSchema
 from panewise.engines.embedded.positions import AnyItem, Position
 from panewise.engines.embedded.sources.base import StreamSource
 from panewise.files import ndjson
-from panewise.files.reader import read_promise
+from panewise.files.json_rows import good_and_bad
+from panewise.files.json_schema import infer_lines
+from panewise.files.json_units import MAX_LINE
+from panewise.files.reader import promised
 from panewise.files.types import normal_schema
 
 READ_BYTES = 1 << 20
@@ -32,13 +36,17 @@ class LineSource(StreamSource):
     """Lines from somewhere; ``attribute`` is what punctuation bounds (default: the time column)."""
 
     def __init__(self, name: str, *, columns: pa.Schema | None = None, time: str | None = None,
-                 attribute: str | None = None) -> None:
+                 attribute: str | None = None, max_line: int = MAX_LINE) -> None:
         self.name, self.attribute = name, attribute
+        self.max_line = max_line
+        self.tolerant = False
+        """Whether columns may be learned from the good rows among bad ones."""
         self._declared, self._time = columns, time
-        self._blocks: Iterator[bytes] | None = None
-        self._seen: list[bytes] = []
-        """Blocks that were read to learn the columns, not yet given out."""
-        self._line = 1
+        self._reader: Iterator[ndjson.Part] | None = None
+        self.text = ndjson.Parts(max_line)
+        """What has been read, cut into rows and punctuation."""
+        self._seen: list[ndjson.Part] = []
+        """What was read to learn the columns, not yet given out."""
         self.closed = Event()
 
     @abstractmethod
@@ -52,13 +60,18 @@ class LineSource(StreamSource):
         """The columns; waits for the first rows if they were not declared."""
         if self._declared is not None:
             return normal_schema(self._declared)
-        for block in self._reading():
-            self._seen.append(block)
-            lines = [part for part in ndjson.split(b"".join(self._seen), 1, self.name)
-                     if isinstance(part, ndjson.Lines) and part.text.strip()]
-            if lines:
-                return normal_schema(ndjson.infer_lines(lines, self.name))
+        for part in self._reading():
+            self._seen.append(part)
+            if isinstance(part, ndjson.BadLine) and not self.tolerant:
+                raise BadRowError(str(part.bad_row(self.name)))
+            if isinstance(part, ndjson.Lines):
+                return normal_schema(infer_lines([part], self.name, times=self._times, tolerant=self.tolerant))
         raise SourceError(f"{self.name}: there is no data row to learn the columns from; declare them")
+
+    @property
+    def _times(self) -> tuple[str, ...]:
+        """Columns that may order the stream."""
+        return DEFAULT_TIME_NAMES if self._time is None else (self._time,)
 
     @cached_property
     def schema(self) -> SourceSchema:
@@ -68,15 +81,16 @@ class LineSource(StreamSource):
     # -- items
 
     def items(self, after: Position) -> Iterator[AnyItem]:
-        """Batches and punctuation, without the lines that were counted."""
+        """Batches, punctuation and bad rows, without what was counted."""
         schema, to_skip = self.schema, self.to_skip(after)
         attribute = self.attribute or schema.time
-        for block in self._from_the_start():
-            text, skipped, to_skip = _without_lines(block, to_skip)
-            self._line += skipped
-            if text:
-                yield from self._parsed(text, attribute)
-                self._line += text.count(b"\n")
+        for part in self._from_the_start():
+            size = part.size if isinstance(part, ndjson.Lines) else 1
+            if size <= to_skip:
+                to_skip -= size
+                continue
+            yield from self._parsed(part.part(to_skip, size) if isinstance(part, ndjson.Lines) else part, attribute)
+            to_skip = 0
             if self.ended:
                 return
         if to_skip and not self.closed.is_set():
@@ -89,41 +103,32 @@ class LineSource(StreamSource):
         """How many lines come again that were counted already."""
         return after.lines
 
-    def _parsed(self, text: bytes, attribute: str | None) -> Iterator[AnyItem]:
-        for part in ndjson.split(text, self._line, self.name):
-            if isinstance(part, ndjson.Promise):
-                yield read_promise(part, self.name, self.schema, attribute)
-            elif part.text.strip():
-                table = ndjson.parse_lines(part, self.name, self.arrow, extra="ignore")
-                yield from table.combine_chunks().to_batches()
+    def _parsed(self, part: ndjson.Part, attribute: str | None) -> Iterator[AnyItem]:
+        if isinstance(part, ndjson.Promise):
+            yield promised(part, self.name, self.schema, attribute)
+        elif isinstance(part, ndjson.BadLine):
+            yield BadRows([part.bad_row(self.name)])
+        else:
+            for some in good_and_bad(part, self.name, self.arrow, extra="ignore"):
+                yield from [some] if isinstance(some, BadRows) else some.combine_chunks().to_batches()
 
     # -- text
 
-    def _from_the_start(self) -> Iterator[bytes]:
+    def _from_the_start(self) -> Iterator[ndjson.Part]:
         seen, self._seen = self._seen, []
         yield from seen
         yield from self._reading()
 
-    def _reading(self) -> Iterator[bytes]:
-        if self._blocks is None:
-            self._blocks = self._whole_lines()
-        return self._blocks
+    def _reading(self) -> Iterator[ndjson.Part]:
+        if self._reader is None:
+            self._reader = self._parts()
+        return self._reader
 
-    def _whole_lines(self) -> Iterator[bytes]:
-        rest: list[bytes] = []
+    def _parts(self) -> Iterator[ndjson.Part]:
         for piece in self.read():
-            cut = piece.rfind(b"\n") + 1
-            if cut:
-                yield b"".join([*rest, piece[:cut]])
-                rest = []
-            if cut < len(piece):
-                rest.append(piece[cut:])
-        if b"".join(rest).strip() and not self.closed.is_set():
-            yield from self.unfinished(b"".join(rest))
-
-    def unfinished(self, text: bytes) -> Iterator[bytes]:
-        """What the text ends with when it does not end with a line; most sources count it as one."""
-        yield text + b"\n"
+            yield from self.text.feed(piece)
+        if not self.closed.is_set():
+            yield from self.text.end()
 
     def close(self) -> None:
         """Stop reading."""
@@ -137,8 +142,8 @@ class PipeSource(LineSource):
     """
 
     def __init__(self, name: str, descriptor: int | None = None, *, columns: pa.Schema | None = None,
-                 time: str | None = None, attribute: str | None = None) -> None:
-        super().__init__(name, columns=columns, time=time, attribute=attribute)
+                 time: str | None = None, attribute: str | None = None, max_line: int = MAX_LINE) -> None:
+        super().__init__(name, columns=columns, time=time, attribute=attribute, max_line=max_line)
         self.descriptor = sys.stdin.fileno() if descriptor is None else descriptor
 
     def read(self) -> Iterator[bytes]:
@@ -154,8 +159,9 @@ class FollowedFile(LineSource):
     """
 
     def __init__(self, path: str | Path, name: str = "stream", *, columns: pa.Schema | None = None,
-                 time: str | None = None, attribute: str | None = None, poll: float = POLL_SECONDS) -> None:
-        super().__init__(f"{path}", columns=columns, time=time, attribute=attribute)
+                 time: str | None = None, attribute: str | None = None, poll: float = POLL_SECONDS,
+                 max_line: int = MAX_LINE) -> None:
+        super().__init__(f"{path}", columns=columns, time=time, attribute=attribute, max_line=max_line)
         self.path, self.poll = Path(path), poll
         del name
         if not self.path.is_file():
@@ -176,19 +182,3 @@ class FollowedFile(LineSource):
             if isinstance(error, SourceError):
                 raise
             raise SourceError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-
-
-def _without_lines(text: bytes, count: int) -> tuple[bytes, int, int]:
-    """Text without its first ``count`` lines that are not blank; lines cut off, and how many are left to cut."""
-    if not count:
-        return text, 0, 0
-    if not ndjson.has_blank(text):
-        lines = text.count(b"\n")
-        if lines <= count:
-            return b"", lines, count - lines
-    at, cut = 0, 0
-    while count and at < len(text):
-        end = text.find(b"\n", at) + 1
-        count -= bool(text[at:end].strip())
-        at, cut = end, cut + 1
-    return text[at:], cut, count

@@ -5,13 +5,16 @@ again, so a run with a checkpoint refuses it. *Acknowledged* (``ack=True``, ``?a
 sender is told ``{"received": n}`` and goes on with line n + 1; after every checkpoint it is told
 ``{"acknowledged": n}``, and may forget the lines up to n, for a restarted query never asks for them again. Such a
 stream ends with the line ``{"punctuation": {}}``; a sender that hangs up before that may connect again.
+
+A sender whose first byte cannot begin a row (a browser, a port scanner) is no sender: it is told so, hung up on and
+counted (``refused``), and the next one is waited for.
 """
 
 from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +25,13 @@ import pyarrow as pa
 from panewise.core.errors import SourceError
 from panewise.engines.embedded.positions import AnyItem, Position
 from panewise.engines.embedded.sources.lines import READ_BYTES, LineSource
+from panewise.files.json_units import MAX_LINE
 from panewise.progress.punctuation import Punctuation
 
 LOOPBACK = "127.0.0.1"
 SCHEMES = ("tcp", "unix")
+BEGINNINGS = (b"{", b"[", b"\xef")
+"""What NDJSON can begin with: an object, an array of them, a byte-order mark."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +103,19 @@ class SocketSource(LineSource):
                "follow it")
 
     def __init__(self, address: str | Address, name: str = "", *, columns: pa.Schema | None = None,
-                 time: str | None = None, attribute: str | None = None) -> None:
+                 time: str | None = None, attribute: str | None = None, max_line: int = MAX_LINE) -> None:
         address = Address.parse(address) if isinstance(address, str) else address
-        super().__init__(name or str(address), columns=columns, time=time, attribute=attribute)
+        super().__init__(name or str(address), columns=columns, time=time, attribute=attribute,
+                         max_line=max_line)
         if address.ack and columns is None:
             raise SourceError(f"{address}: declare the columns of an acknowledged stream; a sender that goes on in the "
                               "middle may have nothing left to learn them from")
         self._server = address.listen()
         self._peer: socket.socket | None = None
-        self._received = 0
+        self._before = 0
+        """What was received in runs before."""
+        self.refused = 0
+        """Connections that did not send NDJSON."""
         self.ack = address.ack
         if address.path is None:
             host, port = self._server.getsockname()[:2]
@@ -121,7 +131,7 @@ class SocketSource(LineSource):
     def to_skip(self, after: Position) -> int:
         """Senders that are told where to go on repeat nothing."""
         if self.ack:
-            self._received, self._line = after.lines, after.lines + 1
+            self._before = after.lines
             return 0
         return after.lines
 
@@ -139,43 +149,46 @@ class SocketSource(LineSource):
                 self._peer, _ = self._server.accept()
             except OSError:
                 return  # closed
-            yield from self._from_peer(self._peer)  # a reader that stops here leaves it open: acknowledgements follow
+            # a reader that stops here leaves it open: acknowledgements follow
+            spoke = yield from self._from_peer(self._peer)
             self._peer.close()
-            if not self.ack:
+            self.text.cutter.forget()
+            if spoke and not self.ack:
                 return
 
-    def _from_peer(self, peer: socket.socket) -> Iterator[bytes]:
-        """Pieces that end with a line if the sender repeats the rest, else as they come."""
+    def _from_peer(self, peer: socket.socket) -> Generator[bytes, None, bool]:
+        """What a sender sends; whether it was one."""
         if self.ack:
-            self._tell({"received": self._received})
-        rest = b""
+            self._tell({"received": self._before + self.text.at})
+        begun = False
         while True:
             try:
                 piece = peer.recv(READ_BYTES)
             except OSError:
                 piece = b""
             if not piece:
-                return  # of an acknowledged sender an unfinished line is simply not received
-            if not self.ack:
-                yield piece
-                continue
-            rest += piece
-            cut = rest.rfind(b"\n") + 1
-            if cut:
-                whole, rest = rest[:cut], rest[cut:]
-                self._received += sum(1 for line in whole.splitlines() if line.strip())
-                yield whole
+                if not self.ack and not self.closed.is_set():
+                    self._check_complete(self.text.cutter.unfinished)
+                return True  # of an acknowledged sender an unfinished line is simply not received
+            if not begun and (start := piece.lstrip()):
+                begun = True
+                if start[:1] not in BEGINNINGS:
+                    self.refused += 1
+                    self._tell({"error": "this is a stream of NDJSON: a row begins with {"})
+                    return False
+            yield piece
 
-    def unfinished(self, text: bytes) -> Iterator[bytes]:
+    def _check_complete(self, text: bytes) -> None:
         """A sender that hangs up in the middle of a line has lost something."""
-        raise SourceError(f"{self.name}: the sender hung up in the middle of a line: {text[:60]!r}")
+        if text.strip():
+            raise SourceError(f"{self.name}: the sender hung up in the middle of a line: {text[:60]!r}")
 
     def acknowledge(self, position: Position) -> None:
         """Tell the sender what it may forget."""
         if self.ack:
             self._tell({"acknowledged": position.lines})
 
-    def _tell(self, what: dict[str, int]) -> None:
+    def _tell(self, what: dict[str, int | str]) -> None:
         if self._peer is not None:
             with suppress(OSError):  # gone; the next one is told how far we are
                 self._peer.sendall(json.dumps(what).encode() + b"\n")

@@ -42,7 +42,7 @@ class JoinChoice:
         return f"{who}: {self.why}"
 
 
-def join_choice(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy = LatePolicy.DROP,
+def join_choice(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy,
                 policies: Mapping[str, str] | None = None, punctuated: bool = False, stats: Stats = None,
                 joins: str = "auto") -> JoinChoice:
     """How the join of a plan runs; ``joins`` asks for one of the two."""
@@ -74,7 +74,7 @@ def _exact(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, polici
     if isinstance(found, str):
         return found
     if late is not LatePolicy.DROP:
-        return f"late={late.value!r} needs the late rows themselves"
+        return f"late={late.value!r} needs the late rows themselves; with late='drop' it is possible"
     if punctuated:
         return "it says nothing of how far its results are"
     for side in found.sides:

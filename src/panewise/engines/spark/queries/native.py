@@ -135,7 +135,7 @@ def _condition(found: TwoStreams) -> Column:
     if found.bucket is not None:
         near = near & (floor_division(CLOCK.ordinal(left), found.bucket)
                        == floor_division(CLOCK.ordinal(right), found.bucket))
-    return near if found.predicate is None else near & scalar_column(found.predicate)
+    return near if found.predicate is None else near & F.expr(found.predicate.sql)
 
 
 def _lives(found: TwoStreams) -> dict[str, Column]:
@@ -154,9 +154,9 @@ def _above(plan: n.Node, join: n.Node, pairs: DataFrame, beside: list[str]) -> D
     assert isinstance(plan, n.Filter | n.Project | n.Qualify)
     below = _above(plan.input, join, pairs, beside)
     if isinstance(plan, n.Filter):
-        return below.where(scalar_column(plan.predicate))
+        return below.where(scalar_column(plan.predicate, below))
     if isinstance(plan, n.Project):
-        shown = [scalar_column(item.scalar).alias(item.name) for item in plan.items]
+        shown = [scalar_column(item.scalar, below).alias(item.name) for item in plan.items]
     else:
         shown = [quoted(c).alias(f"{plan.alias}.{c}") for c in plan.input.columns]
     return below.select(*shown, *map(quoted, beside))

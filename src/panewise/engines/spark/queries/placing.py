@@ -17,8 +17,9 @@ from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import ORDINAL, as_ordinal, late_text, result_field
 from panewise.engines.spark.lineage import Origin
 from panewise.engines.spark.partial_stage import RAW
-from panewise.engines.spark.relation import data_columns, quoted, refuse_own, source_schema
-from panewise.engines.spark.sharding import SHARD, plain_zero, shard_labels
+from panewise.engines.spark.relation import data_columns, quoted, refuse_own, scalar_column, source_schema
+from panewise.engines.spark.sharding import SHARD, one_zero, shard_labels
+from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
 from panewise.plan.nodes import Named, Node, Source, Table
 from panewise.planner.forms import CHANGE
@@ -71,9 +72,6 @@ class Placed:
 
     def __init__(self, plan: Node, frames: Mapping[str, DataFrame], late: LatePolicy, shards: int) -> None:
         self.plan, self.frames, self.late = plan, frames, late
-        if late is LatePolicy.GENEROUS:
-            raise UnsupportedError("late='generous' is for window aggregates over one stream; joins and changing "
-                                   "relations take drop, side, or error")
         self.query: RunningQuery = open_plan(plan, late=late)
         ordering = ordering_columns(self.query)
         self._nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
@@ -89,7 +87,7 @@ class Placed:
         node, frame = self._nodes[name], self.frames[name]
         refuse_own(frame, name)
         known = data_columns(frame)
-        if missing := [c for c in node.schema.columns if c not in known]:
+        if missing := [c for c in node.schema.columns if c not in known and c not in node.schema.computed]:
             raise SchemaError(f"stream {name!r} has no column {missing[0]!r}; there are {', '.join(known)}")
         if attribute is None and isinstance(node, Source) and POSITION not in frame.columns:
             raise UnsupportedError(NEEDS_ORDER.format(repr(name)))
@@ -102,7 +100,7 @@ class Placed:
         found = placement(self.plan)
         if found is None:
             return None
-        types = [self.frames[stream].schema[column].dataType for stream, column in found.keys]
+        types = [spark_type(self._nodes[stream].schema.columns[column]) for stream, column in found.keys]
         alike = all(isinstance(t, INTEGERS) for t in types) or len({t.simpleString() for t in types}) == 1
         return found if alike else None
 
@@ -123,7 +121,7 @@ class Placed:
 
     def _tagged(self, item: HostedInput, chosen: list[HostedInput]) -> DataFrame:
         frame = self.frames[item.name]
-        data = F.struct(*(quoted(f.name) for f in item.schema))
+        data = F.struct(*(self._value(item, f.name).alias(f.name) for f in item.schema))
         if CONTROL in frame.columns:
             data = F.when(quoted(CONTROL).isNull(), data)
         types = {i.tag: T.StructType([result_field(f.name, f.type) for f in i.schema]) for i in chosen}
@@ -146,11 +144,18 @@ class Placed:
         key = self.found.column(item.name)
         if key is None:
             return F.lit(None).cast("int")
-        frame = self.frames[item.name]
-        whole = isinstance(frame.schema[key].dataType, INTEGERS)
-        value = quoted(key).cast("bigint") if whole else plain_zero(frame, key)
+        of, value = spark_type(item.schema.field(key).type), self._value(item, key)
+        value = value.cast("bigint") if isinstance(of, INTEGERS) else one_zero(value, of)
         place = F.pmod(F.xxhash64(value), F.lit(len(self.labels))).cast("int") + F.lit(1)
-        return F.element_at(F.array(*map(F.lit, self.labels)), place)
+        shard = F.element_at(F.array(*map(F.lit, self.labels)), place)
+        if key in self._nodes[item.name].schema.computed and CONTROL in self.frames[item.name].columns:
+            return F.when(quoted(CONTROL).isNull(), shard)  # nothing is computed on punctuation
+        return shard
+
+    def _value(self, item: HostedInput, name: str) -> Column:
+        """A column of an input: one it has, or one that is computed here."""
+        computed = self._nodes[item.name].schema.computed.get(name)
+        return quoted(name) if computed is None else scalar_column(computed, self.frames[item.name])
 
     def _ordinal(self, item: HostedInput) -> Column:
         """The ordering attribute as a bigint; a null in a row fails the query with a message."""
@@ -167,7 +172,7 @@ class Placed:
 def undated(stream: str, attribute: str) -> Column:
     """What a row without a time fails with."""
     problem = (f"stream {stream!r}: {attribute!r} is null in a row; every row needs a value of the windowing "
-               "attribute")
+               "attribute; bad_rows='skip' leaves such rows out and counts them")
     return refuse(SchemaError, F.lit(problem))
 
 

@@ -11,7 +11,7 @@ wherever the input is cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from panewise.core.errors import PlanError, UnsupportedError
+from panewise.core.scalar import Scalar
 from panewise.engines.spark.fragment import result_field
 from panewise.engines.spark.host import hosted
 from panewise.engines.spark.host_step import Unpack, with_late_rows
@@ -32,16 +33,19 @@ from panewise.engines.spark.queries.native import native_join
 from panewise.engines.spark.queries.placing import Placed, with_columns
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import QueryStage
+from panewise.engines.spark.relation import over_results, scalar_column
 from panewise.engines.spark.sharding import SHARD, default_shards
 from panewise.engines.spark.streaming import NEEDS_STAMPS, Progress, measured
+from panewise.engines.spark.types import arrow_type
 from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
 from panewise.kernels.state_file import table_bytes
-from panewise.plan.nodes import Named, Node, Relayed
+from panewise.plan.nodes import Filter, Named, Node, Project, Relayed
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.planner.closing import promised
+from panewise.planner.computed_outside import divided
 from panewise.planner.exchange import exchanged, relayed
-from panewise.planner.forms import VALID_FROM
+from panewise.planner.forms import VALID_FROM, form_of
 from panewise.planner.formula import formula
 from panewise.planner.optimizer import is_relational as worth_optimizing
 from panewise.planner.optimizer import optimize
@@ -51,7 +55,7 @@ from panewise.planner.relation_statistics import RelationStatistics, known_input
 from panewise.planner.relational import is_relational
 from panewise.planner.rewrites.join_reorders import widened
 from panewise.planner.stream_joins import has_stream_join, unused_statistics
-from panewise.progress.late import LatePolicy
+from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.progress.punctuation import PUNCTUATION_KEY
 from panewise.queries import open_plan
 from panewise.queries.query import WindowQuery
@@ -71,7 +75,7 @@ def is_hosted(plan: Node) -> bool:
 def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, stats: Stats = None) -> DataFrame:
     """The complete answer over bounded DataFrames."""
     cut = _cut(plan, inputs, late, stats)
-    return _answered(cut, cut.plan, inputs, late)
+    return cut.finished(_answered(cut, cut.plan, inputs, late))
 
 
 def _answered(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy) -> DataFrame:
@@ -146,14 +150,14 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolic
     if choice.found is not None:
         _refuse_unknown(plan, progress)
         return native_join(choice.found, plan, inputs, open_plan(plan).nothing().schema)
-    cut = _cut(plan, inputs, late, _beside(choice, plan, stats))
+    cut = _cut(plan, inputs, late, _beside(choice, plan, stats), punctuated=mode == PUNCTUATED)
     if mode == PUNCTUATED:
         _check_punctuated(cut.plan, late)
     _refuse_unknown(cut.plan, progress)
     below = {part.name: _relay(cut, part, inputs, late, policies, shards) for part in relayed(cut.plan)}
     found = _streamed(cut, cut.plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
                       punctuated=mode == PUNCTUATED)
-    return found.withColumnRenamed(CONTROL, PUNCTUATION_KEY)
+    return cut.finished(found).withColumnRenamed(CONTROL, PUNCTUATION_KEY)
 
 
 def _beside(choice: JoinChoice, plan: Node, stats: Stats) -> Stats:
@@ -196,7 +200,7 @@ def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     behind = _behind(placed, policies)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
                          _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
-                         relays=relay is not None, punctuated=punctuated)
+                         relays=relay is not None, punctuated=punctuated, behind_results=cut.behind)
     assert config.identity  # computed once, here, and sent along
     stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
@@ -260,6 +264,15 @@ class Cut:
     plan: Node
     written: Node
     known: RelationStatistics | None
+    behind: tuple[Project | Filter, ...] = ()
+    """What Spark does with the results."""
+    computed: tuple[str, ...] = ()
+    """Which side computes what, in words."""
+
+    def finished(self, results: DataFrame) -> DataFrame:
+        """The results as the query asks for them."""
+        beside = (*form_of(self.plan).added, LATE_COLUMN, CONTROL)
+        return over_results(results, self.behind, beside) if self.behind else results
 
     def decided(self, part: Node) -> Physical | None:
         """What statistics decide about a part, beside the plan; None without them."""
@@ -273,7 +286,8 @@ class Cut:
         return self.written if part == self.plan else widened(part), self.known.of_a_part(shards, keys)
 
 
-def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: Stats = None) -> Cut:
+def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: Stats = None, *,
+         punctuated: bool = False) -> Cut:
     """The plan as it will run, the cheapest where statistics of its inputs are given.
 
     With late rows as an output it is one part, because they leave beside its results.
@@ -290,9 +304,18 @@ def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: S
                             "known of their inputs: stats={'stream.rows_per_second': 100}; leave it out here")
         chosen = optimize(plan, known)
         plan, known = chosen.plan, chosen.statistics
+    # promises speak of the columns that shards put out, so nothing may rename those behind them
+    found = divided(plan, lambda name, scalars: _types(inputs[name], scalars), behind=not punctuated)
+    plan = found.plan
     if late is not LatePolicy.SIDE:
         plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
-    return Cut(plan, written, known)
+    return Cut(plan, written, known, found.behind, tuple(found.lines()))
+
+
+def _types(frame: DataFrame, scalars: Sequence[Scalar]) -> list[pa.DataType]:
+    """What Spark says expressions over a DataFrame are."""
+    made = frame.select(*(scalar_column(scalar, frame).alias(f"c{i}") for i, scalar in enumerate(scalars)))
+    return [arrow_type(field.dataType) for field in made.schema.fields]
 
 
 def _named(plan: Node) -> list[Named]:
@@ -321,19 +344,19 @@ def _spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                    stats: Stats = None, joins: str = "auto") -> str:
+                    stats: Stats = None, joins: str = "auto", late: str | LatePolicy = DEFAULT_LATE) -> str:
     """How Spark will run the plan, in a few lines."""
-    moving = any(frame.isStreaming for frame in inputs.values())
+    moving, policy = any(frame.isStreaming for frame in inputs.values()), LatePolicy.parse(late)
     how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
     lines = [f"strategy: {how}"]
     if moving:
         plan = with_columns(plan, inputs)
-        choice = join_choice(plan, inputs, stats=stats, joins=joins)
+        choice = join_choice(plan, inputs, late=policy, stats=stats, joins=joins)
         if choice.found is not None:
             return f"strategy: rows below their bound put aside, punctuation as watermark (JVM)\njoin: {choice}"
         lines += [f"join: {choice}"] if choice.possible else []
         stats = _beside(choice, plan, stats)
-    cut = _cut(plan, inputs, LatePolicy.DROP, stats)
+    cut = _cut(plan, inputs, policy, stats)
     plan = cut.plan
     if stats is not None:
         lines.append(f"plan, by statistics: {formula(plan)}")
@@ -343,11 +366,11 @@ def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int 
             lines.append(f"every end is sent from: {senders}")
         lines += map(str, decided.at_once if decided is not None else ())
     for part in relayed(plan):
-        below = _placed(part.of, inputs, LatePolicy.DROP, shards)
+        below = _placed(part.of, inputs, policy, shards)
         lines.append(f"shards of {part.name}, the {type(part.of).__name__} below: {_split(below)}")
         session = inputs[below.inputs[0].name].sparkSession
         inputs = {**inputs, part.name: session.createDataFrame([], _spark_schema(_schema(below)))}
-    return "\n".join([*lines, f"shards: {_split(_placed(plan, inputs, LatePolicy.DROP, shards))}"])
+    return "\n".join([*lines, *cut.computed, f"shards: {_split(_placed(plan, inputs, policy, shards))}"])
 
 
 def _split(placed: Placed) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from panewise.engines.spark.queries.contents import contents
 from panewise.engines.spark.queries.placing import HostedInput
 from panewise.engines.spark.queries.stage import BESIDE, TAG
 from panewise.engines.spark.shard import ChunkStore
-from panewise.engines.spark.shard_progress import DAMAGED, refuse_other, told
+from panewise.engines.spark.shard_progress import DAMAGED, refuse_other, silences, told
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND, in_order
 from panewise.kernels.emission import FINAL, Emission
 from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
@@ -33,13 +34,16 @@ from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries import RunningQuery, open_plan
+from panewise.queries.admission import InputRules
 from panewise.queries.opening import knows_late_rows, ordered_by_stream
 from panewise.queries.promises import as_json
 from panewise.queries.query import WindowQuery
 from panewise.queries.relations import RelationQuery
 
 KIND = "query-shard"
-VERSION = 2
+NO_LATE_ROWS = InputRules(late_keep=0)
+"""Late rows leave beside the results, so that no shard keeps one."""
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class QueryConfig:
     """Whether the user wants to hear it."""
     emission: Emission = FINAL
     shared_windows: bool = False
+    behind_results: tuple[Node, ...] = ()
+    """What is done with the results elsewhere: another query would do something else."""
 
     @property
     def says(self) -> bool:
@@ -75,9 +81,10 @@ class QueryConfig:
     def open(self) -> RunningQuery:
         """A new query; where micro-batches are cut must not decide which of two streams is ahead."""
         if self.decided is None:
-            return ordered_by_stream(open_plan(self.plan, late=self.late))
+            return ordered_by_stream(open_plan(self.plan, late=self.late, rules=NO_LATE_ROWS))
         chosen = None if self.watched is None else chosen_before(self.plan, *self.watched)
-        return ordered_by_stream(RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen))
+        return ordered_by_stream(RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen,
+                                               rules=NO_LATE_ROWS))
 
     def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> QueryShard:
         """One shard, as it was saved."""
@@ -89,7 +96,10 @@ class QueryConfig:
         names = {i.tag: i.name for i in self.inputs}
         tables = [f"{names[tag]}: {contents(table_from_bytes(data) for _, data in parts)}"
                   for tag, parts in self.complete]
-        return {"query": self.open().fingerprint, "shards": str(self.shards), "late policy": self.late.value,
+        query = self.open().fingerprint
+        if self.behind_results:
+            query = sha256(f"{query} {self.behind_results!r}".encode()).hexdigest()[:16]
+        return {"query": query, "shards": str(self.shards), "late policy": self.late.value,
                 "inputs": ", ".join(names.values()), "emit": "punctuated" if self.punctuated else "final",
                 **({"static tables": "; ".join(tables)} if tables else {})}
 
@@ -133,11 +143,12 @@ class QueryShard:
         query = self._query()
         late_before = query.late_count
         rows = self._on_time(query, tables)
-        promises = told(news, dict(self.config.behind))
+        news = list(news)
+        promises, silent = told(news, dict(self.config.behind)), silences(news)
         found = [] if not self._fresh else self._complete(query)
-        found += take(query, self._inputs, rows, promises)
+        found += take(query, self._inputs, rows, promises, silent)
         self.late += query.late_count - late_before
-        self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(rows, promises),
+        self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(rows, promises, silent),
                              query.snapshot)
         self.proposal = query.proposal if isinstance(query, RelationQuery) else None
         self._token = at_hand.keep(query)
@@ -164,21 +175,28 @@ class QueryShard:
         return found
 
     def _on_time(self, query: RunningQuery, tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
-        """The rows of each input in their order of arrival, without those that are late."""
+        """The rows of each input in their order of arrival, without those that are late.
+
+        Under the policy *generous* the query itself says what becomes of late rows: they bring their bounds along.
+        """
         found = {}
         for tag, part in by_input(tables).items():
             rows, item = in_order(part), self._inputs[tag]
-            found[tag] = self._without_late(rows, item) if knows_late_rows(query, item.name) else rows
+            if not knows_late_rows(query, item.name):
+                rows = without_bounds(rows)
+            elif self.config.late is LatePolicy.GENEROUS:
+                rows = rows if item.attribute is not None and late_among(rows) is not None else without_bounds(rows)
+            else:
+                rows = without_bounds(self._without_late(rows, item))
+            found[tag] = rows
         return found
 
     def _without_late(self, rows: pa.Table, item: HostedInput) -> pa.Table:
         """Rows that came below the bound they carry are counted, and shown where the policy says so."""
-        if ROW_BOUND not in rows.column_names or item.attribute is None:
+        late = None if item.attribute is None else late_among(rows)
+        if late is None:
             return rows
-        late = pc.fill_null(pc.less(rows.column(ORDINAL), pc.fill_null(rows.column(ROW_BOUND), NO_BOUND)), False)
-        missed = pc.sum(late).as_py() or 0
-        if not missed:
-            return rows
+        missed = pc.sum(late).as_py()
         if self.config.late is LatePolicy.ERROR:
             one = rows.filter(late).slice(0, 1)
             value, bound = (item.kind.text(one.column(c)[0].as_py()) for c in (ORDINAL, ROW_BOUND))
@@ -212,6 +230,19 @@ class QueryShard:
 # -- rows and promises into a query
 
 
+def late_among(rows: pa.Table) -> pa.ChunkedArray | None:
+    """Which rows came below the bound they carry; None where none did."""
+    if ROW_BOUND not in rows.column_names:
+        return None
+    late = pc.fill_null(pc.less(rows.column(ORDINAL), pc.fill_null(rows.column(ROW_BOUND), NO_BOUND)), False)
+    return late if pc.any(late).as_py() else None
+
+
+def without_bounds(rows: pa.Table) -> pa.Table:
+    """Rows whose bounds say nothing."""
+    return rows.drop_columns([ROW_BOUND]) if ROW_BOUND in rows.column_names else rows
+
+
 def by_input(tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
     """The tables of messages, one for each input."""
     parts: dict[str, list[pa.Table]] = {}
@@ -221,15 +252,20 @@ def by_input(tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
 
 
 def take(query: RunningQuery, inputs: Mapping[str, HostedInput], rows: Mapping[str, pa.Table],
-         promises: Sequence[tuple[str, Punctuation]]) -> list[pa.Table]:
-    """Give a query rows, then promises: those that end an input last."""
-    found = []
+         promises: Sequence[tuple[str, Punctuation]], silent: Mapping[str, bool] | None = None) -> list[pa.Table]:
+    """Give a query rows, then promises: those that end an input last; then which inputs fell silent."""
+    silent = silent or {}
+    found = [query.silence(inputs[tag].name, False) for tag, is_silent in silent.items() if not is_silent]
     for tag, part in rows.items():
         if part.num_rows:
-            found.append(query.push(inputs[tag].name, part.select([n for n in part.column_names if n not in BESIDE])))
+            bounds = None
+            if ROW_BOUND in part.column_names:
+                bounds = pc.fill_null(part.column(ROW_BOUND), NO_BOUND).to_numpy()
+            plain = part.select([n for n in part.column_names if n not in BESIDE])
+            found.append(query.push(inputs[tag].name, plain, bounds=bounds))
     for tag, promise in sorted(promises, key=lambda said: said[1].covers_everything):
         found.append(query.push(inputs[tag].name, promise))
-    return found
+    return found + [query.silence(inputs[tag].name, True) for tag, is_silent in silent.items() if is_silent]
 
 
 def joined(found: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
@@ -251,15 +287,17 @@ def with_promises(results: pa.Table, query: RunningQuery, *, told: bool) -> pa.T
     return pa.concat_tables([results, pa.table([*blank, pa.array(texts, pa.string())], schema=results.schema)])
 
 
-def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]]) -> bytes:
+def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]],
+                silent: Mapping[str, bool]) -> bytes:
     """What came in a micro-batch, as an entry of the journal."""
-    header = {"promises": [[tag, promise.to_state()] for tag, promise in promises]}
-    kept = {tag: part.select([n for n in part.column_names if n not in BESIDE]).combine_chunks()
+    header = {"promises": [[tag, promise.to_state()] for tag, promise in promises], "silent": dict(silent)}
+    kept = {tag: part.select([n for n in part.column_names if n not in BESIDE or n == ROW_BOUND]).combine_chunks()
             for tag, part in rows.items()}
     return encode_state(KIND, VERSION, header, kept)
 
 
-def read_entry(data: bytes) -> tuple[dict[str, pa.Table], list[tuple[str, Punctuation]]]:
+def read_entry(data: bytes) -> tuple[dict[str, pa.Table], list[tuple[str, Punctuation]], dict[str, bool]]:
     """Back."""
     header, tables = decode_state(data, KIND, VERSION)
-    return tables, [(tag, Punctuation.from_state(patterns)) for tag, patterns in header["promises"]]
+    promises = [(tag, Punctuation.from_state(patterns)) for tag, patterns in header["promises"]]
+    return tables, promises, header["silent"]

@@ -1,0 +1,11 @@
+"""Columns of DataFrames by their names."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+
+def quoted(name: str) -> Column:
+    """A column by its flat name, dots and all."""
+    return F.col("`" + name.replace("`", "``") + "`")
