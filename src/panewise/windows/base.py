@@ -179,6 +179,11 @@ class WindowSpec(ABC):
         """
         raise NotImplementedError(f"{self.kind} windows do not close by a bound")
 
+    def is_frozen(self, tau: int) -> bool:
+        """Whether nothing enters the window from the instant tau on, late rows neither: it has a fixed end."""
+        del tau
+        return False
+
     def scope(self, tau: int) -> Interval:
         """What is visible at the instant tau, after all rows of tau (Patroumpas and Sellis 3.2), half-open."""
         raise NotImplementedError(f"{self.kind} windows have no scope")

@@ -140,6 +140,10 @@ class BandWindow(WindowSpec):
         """The window is complete once the bound has passed its upper end."""
         return int(self.upper is not None and bound > self.upper)
 
+    def is_frozen(self, tau: int) -> bool:
+        """Behind its upper end."""
+        return self.upper is not None and tau > self.upper
+
     def scope(self, tau: int) -> Interval:
         """What of the window has passed at tau; frozen after the upper end."""
         if self.start is not None and tau < self.start:

@@ -78,6 +78,10 @@ class PredicateWindow(WindowSpec):
         """As the window inside."""
         return self.spec.closed_below(bound)
 
+    def is_frozen(self, tau: int) -> bool:
+        """As the window inside."""
+        return self.spec.is_frozen(tau)
+
     def scope(self, tau: int) -> Interval:
         """As the window inside."""
         return self.spec.scope(tau)

@@ -55,13 +55,13 @@ def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
             parts = [d.stream(part, below) for part, below in zip(node.parts, guards, strict=True)]
             return sorted(operators.bag_union(node, parts), key=lambda t: t.order)
         case BandJoin() | TumblingJoin():
-            return _time_join(d, node)
+            return _time_join(d, node, takes_late=guard is None and not _joins_below(node))
         case TableJoin() if not tables.is_retroactive(node) and is_append_only(node.input):
             return tables.join_as_of_birth(d, node, d.stream(node.input, guard))
         case WindowAggregate():
             return windows.results(d, node, inside=guard is not None)
         case Lifetime():
-            return [t for t in d.stream(node.input, guard) if t.ts < d.stop(node)]
+            return [t for t in d.stream(node.input, guard) if t.enters < d.stop(node)]
         case RelationToStream() if node.kind is not RelationToStreamKind.WSTREAM:
             return streams.emitted(d, node)
         case _:
@@ -160,10 +160,16 @@ def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
 # -- joins by time -------------------------------------------------------------------------------------------------
 
 
-def _time_join(d: Definition, node: BandJoin | TumblingJoin) -> list[Tup]:
+def _joins_below(node: BandJoin | TumblingJoin) -> bool:
+    return any(isinstance(below, BandJoin | TumblingJoin) for side in node.inputs for below in side.walk())
+
+
+def _time_join(d: Definition, node: BandJoin | TumblingJoin, *, takes_late: bool) -> list[Tup]:
+    """Pairs; ``takes_late`` where nothing above waits for what the join promises, so that late rows do not harm."""
     left, right = d.admitted(node.left, node.left_time), d.admitted(node.right, node.right_time)
-    near = [(one, other, joined(one, other)) for one, other in product(left, right) if operators.in_band(
-        node, attribute_of(one, node.left_time), attribute_of(other, node.right_time))]
+    if takes_late and d.policy == "generous":
+        left, right = d.stream(node.left, node.left_time), d.stream(node.right, node.right_time)
+    near = [(one, other, joined(one, other)) for one, other in product(left, right) if _meet(node, one, other)]
     kept = d.expressions.holds(node.predicate, [t.values for *_, t in near], node.left, node.right)
     met = [pair for pair, keep in zip(near, kept, strict=True) if keep]
     partners = {one.key for one, _, _ in met}, {other.key for _, other, _ in met}
@@ -176,3 +182,12 @@ def _time_join(d: Definition, node: BandJoin | TumblingJoin) -> list[Tup]:
             found += [replace(t, values={**nobody, **t.values}, key=(side, t.key))  # a stream may be both sides
                       for t in rows if t.key not in partners[side]]
     return sorted(found, key=lambda t: t.order)
+
+
+def _meet(node: BandJoin | TumblingJoin, one: Tup, other: Tup) -> bool:
+    """Whether two times are near each other; a late row meets what a row at the bound it came behind could meet, too,
+    or one that comes later."""
+    left, right = attribute_of(one, node.left_time), attribute_of(other, node.right_time)
+    return operators.in_band(node, left, right) and \
+        (one.late_by is None or right >= operators.kept_right(node, one.late_by)) and \
+        (other.late_by is None or left >= operators.kept_left(node, other.late_by))

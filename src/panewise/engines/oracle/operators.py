@@ -106,3 +106,17 @@ def in_band(node: BandJoin | TumblingJoin, left: int, right: int) -> bool:
     above = low <= right if node.bounds in {"both", "left"} else low < right
     below = right <= high if node.bounds in {"both", "right"} else right < high
     return above and below
+
+
+def kept_left(node: BandJoin | TumblingJoin, bound: int) -> int:
+    """The smallest left time that meets a right row at this time or at a later one."""
+    if isinstance(node, TumblingJoin):
+        return bound // node.range * node.range
+    return bound - node.left_range + (node.bounds not in {"both", "right"})
+
+
+def kept_right(node: BandJoin | TumblingJoin, bound: int) -> int:
+    """The smallest right time that meets a left row at this time or at a later one."""
+    if isinstance(node, TumblingJoin):
+        return bound // node.range * node.range
+    return bound - node.right_range + (node.bounds not in {"both", "left"})

@@ -11,8 +11,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from panewise.engines.oracle import accumulation, grouping, operators, streams, tables
-from panewise.engines.oracle.late import TIME
+from panewise.engines.oracle import accumulation, grouping, operators, scopes, streams, tables
+from panewise.engines.oracle.late import EVERYTHING, TIME
 from panewise.engines.oracle.tuples import Tup, attribute_of, one_zero, partitions, value_of
 from panewise.plan.nodes import (
     POSITION_COLUMN,
@@ -38,7 +38,7 @@ from panewise.plan.nodes import (
     Window,
     WindowAggregate,
 )
-from panewise.windows.base import Clock
+from panewise.windows.base import Clock, WindowSpec
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
@@ -107,17 +107,37 @@ def current_rows(d: Definition, node: Node) -> list[Tup]:
 
 
 def window_rows(d: Definition, node: Window) -> list[Tup]:
-    """The rows a window is taken over, oldest first: not late, since registration, and passing its predicate."""
+    """The rows a window is taken over, oldest first: since registration, and passing its predicate.
+
+    Of late rows those that a window by time still takes in, born at the bound that they came behind.
+    """
     clause = node.clause
-    guard = clause.attribute if clause.spec.clock is Clock.TIME else TIME
-    rows = d.since_registration(d.admitted(node.input, guard))
+    rows = d.admitted(node.input, TIME) if clause.spec.clock is not Clock.TIME else \
+        [*d.admitted(node.input, clause.attribute), *_still_taken(d, node)]
+    rows = d.since_registration(rows)
     kept = d.expressions.holds(clause.predicate, [t.values for t in rows], node.input)
     return sorted((t for t, keep in zip(rows, kept, strict=True) if keep), key=lambda t: t.age)
 
 
+def _still_taken(d: Definition, node: Window) -> list[Tup]:
+    """Late rows with some of their life left; under other policies than ``generous`` none."""
+    if d.policy != "generous":
+        return []
+    spec, attribute = node.clause.spec, node.clause.attribute
+    late = [replace(t, ts=t.enters, own_time=t.ts, late_by=None) for t in d.stream(node.input, attribute)
+            if t.late_by is not None]
+    return [t for t in late if t.ts < EVERYTHING and not spec.is_frozen(t.ts)
+            and d.visible(spec, attribute_of(t, attribute), shown_from(spec, t)) is not None]
+
+
+def shown_from(spec: WindowSpec, row: Tup) -> int:
+    """The first instant at which a window over time may show a row: a late one waits for the next refresh."""
+    return scopes.next_refresh(spec, row.ts) if row.own_time is not None else row.ts
+
+
 def window_values(d: Definition, node: Window) -> list[tuple[int, int]]:
-    """For every row its windowing attribute and its birth."""
-    return [(attribute_of(t, node.clause.attribute), t.ts) for t in window_rows(d, node)]
+    """For every row its windowing attribute and when it may be shown."""
+    return [(attribute_of(t, node.clause.attribute), shown_from(node.clause.spec, t)) for t in window_rows(d, node)]
 
 
 def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
@@ -126,7 +146,7 @@ def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
     born = [t for t in window_rows(d, node) if t.ts <= tau]
     if spec.clock is Clock.TIME:
         scope = spec.scope(tau)
-        seen = [t for t in born if scope.contains(attribute_of(t, clause.attribute))]
+        seen = [t for t in born if scope.contains(attribute_of(t, clause.attribute)) and shown_from(spec, t) <= tau]
     else:
         seen = []
         for part in partitions(born, clause.partition):
@@ -146,7 +166,7 @@ def _member(d: Definition, node: Window, row: Tup) -> Tup:
     expiry = None
     if spec.clock is Clock.TIME:
         expiry = d.expiry(spec, attribute_of(row, node.clause.attribute), row.ts)
-    return replace(row, expiry=expiry)
+    return replace(row, expiry=expiry, own_time=None)  # from here on it is a row of the instant at which it came in
 
 
 # -- operators that compare rows -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ which a value enters or leaves is found by doubling and halving, whatever the ki
 from __future__ import annotations
 
 from panewise.windows.base import WindowSpec
-from panewise.windows.refreshing import first_instant
+from panewise.windows.refreshing import first_instant, moves_in_steps
 
 
 def visible(spec: WindowSpec, value: int, born: int) -> tuple[int, int | None] | None:
@@ -34,6 +34,19 @@ def next_move(spec: WindowSpec, tau: int) -> int | None:
     """
     now = spec.scope(tau)
     return first_instant(lambda t: spec.scope(t) != now, tau + 1)
+
+
+def next_refresh(spec: WindowSpec, tau: int) -> int:
+    """The first instant from tau on at which a window that moves in steps does; others show what comes at once.
+
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> [next_refresh(SlidingWindow.scoped(10, slide), 6) for slide in (4, 1)]
+    [8, 6]
+    """
+    if not moves_in_steps(spec):
+        return tau
+    move = next_move(spec, tau - 1)
+    return tau if move is None else move
 
 
 def _passed(end: int | None, value: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from panewise.core.ages import first_in_table
@@ -76,10 +76,9 @@ def join_as_of_birth(d: Definition, node: TableJoin, rows: Sequence[Tup]) -> lis
     refuse_key_reuse(d, node)
     found: list[Tup] = []
     for row in rows:
-        met = operators.pairs(d, [row], contents(d, node.table, row.ts, before=True), node.predicate,
+        met = operators.pairs(d, [row], contents(d, node.table, row.enters, before=True), node.predicate,
                               node.input, node.table)
-        found.extend(Tup(t.values, row.ts, t.key, t.order, row.expiry, row.late_by, row.origin)
-                     for t in met)
+        found.extend(replace(row, values=t.values, key=t.key, order=t.order) for t in met)
     return found
 
 

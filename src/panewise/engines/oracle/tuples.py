@@ -33,6 +33,8 @@ class Tup:
     expiry: int | None = NEVER
     late_by: int | None = None
     """The bound that was in force when it arrived, if it is late."""
+    own_time: int | None = None
+    """Its own time, where it is born later than that: a late row that a window by time still takes in."""
     origin: Mapping[str, Any] | None = None
     """The row as it came, for the late output."""
     counts_at: int | None = None
@@ -42,6 +44,11 @@ class Tup:
     def age(self) -> tuple[int, tuple[int, ...]]:
         """Sorts from oldest to youngest: by birth, ties by arrival (erratum P4), then by rows of tables."""
         return self.ts, self.order
+
+    @property
+    def enters(self) -> int:
+        """When it comes in: at its own time, or at the bound that it came behind."""
+        return self.ts if self.late_by is None else max(self.ts, self.late_by)
 
     def with_values(self, values: dict[str, Any]) -> Tup:
         """The same row showing other columns."""
@@ -73,7 +80,9 @@ def ordinal(value: Any, column: str, kind: OrdinalKind | None = None) -> int:
 
 def attribute_of(row: Tup, attribute: str, kind: OrdinalKind | None = None) -> int:
     """The windowing attribute of a row; a column that was projected away is still the row's time."""
-    return ordinal(row.values[attribute], attribute, kind) if attribute in row.values else row.ts
+    if attribute in row.values:
+        return ordinal(row.values[attribute], attribute, kind)
+    return row.ts if row.own_time is None else row.own_time
 
 
 def partitions(rows: Iterable[Tup], columns: Sequence[str]) -> list[list[Tup]]:

@@ -28,7 +28,7 @@ from panewise.kernels.state_file import decode_state, encode_state
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
-KIND, VERSION = "oa-join", 2
+KIND, VERSION = "oa-join", 3
 
 SCAN_CREDIT = 4096
 """Stored rows that every promise may look at for free; the rest is paid for by rows that came (see ``_purge``)."""
@@ -58,7 +58,8 @@ class Origin:
 class OAJoin:
     """One window join; ``process`` takes rows of a side, ``advance`` a promise about one.
 
-    Rows that come after a promise that rules them out must not be given: whoever reads the stream decides about them.
+    Rows that come after a promise that rules them out are given with the bound that they came ``behind``, or not at
+    all: whoever reads the stream decides about them.
 
     >>> import pyarrow as pa
     >>> from panewise.kernels.joins.pairing import Band
@@ -95,8 +96,13 @@ class OAJoin:
 
     # -- rows in
 
-    def process(self, side: int, table: pa.Table, times: Ordinals) -> pa.Table:
-        """Rows of one side; the results they make with what is stored, by row, partners in the order they came."""
+    def process(self, side: int, table: pa.Table, times: Ordinals, behind: Ordinals | None = None) -> pa.Table:
+        """Rows of one side; the results they make with what is stored, by row, partners in the order they came.
+
+        ``behind`` are the bounds that late rows among them came behind, ``NO_BOUND`` for the others. A late row meets
+        partners that a row at its bound, or a later one, could meet, too, whichever of the two comes first: the others
+        are forgotten, or might be.
+        """
         other, rows = 1 - side, table.num_rows
         if not rows:
             return self.nothing
@@ -105,7 +111,14 @@ class OAJoin:
         integers, valid = self.keys.integers([columns[name] for name in self.spec.sides[side].keys], rows)
         keys = self._packed(integers, valid)
         lows, highs = self.pairing.partners(side, times)
+        floors = None if behind is None else np.array([self.pairing.still_needed(other, b) for b in behind.tolist()],
+                                                      np.int64)
+        if floors is not None:
+            lows = np.maximum(lows, floors)
         probing, stored = self.stores[other].probe(keys, valid, lows, highs)
+        if len(probing) and (met_from := self.stores[other].floors) is not None:
+            meet = times[probing] >= met_from[stored]
+            probing, stored = probing[meet], stored[meet]
         if self.spec.residual is not None and len(probing):
             holds = self._holds(side, columns, probing, stored)
             probing, stored = probing[holds], stored[holds]
@@ -120,7 +133,7 @@ class OAJoin:
             gone = ~kept & ~met
             if gone.any():
                 results = _joined(results, self._alone(side, columns, np.flatnonzero(gone)))
-        self._store(side, columns, keys, times, kept, met)
+        self._store(side, columns, keys, times, kept, met, floors)
         self.rows[side] += rows
         self.results += results.num_rows
         return results
@@ -140,7 +153,7 @@ class OAJoin:
             store.rekey(self.keys.pack(integers))
 
     def _store(self, side: int, columns: Mapping[str, pa.Array], keys: Words, times: Ordinals, kept: Mask,
-               met: Mask) -> None:
+               met: Mask, floors: Ordinals | None) -> None:
         names = self.stores[side].schema.names
         if kept.all():
             payload = {name: columns[name] for name in names}
@@ -148,7 +161,8 @@ class OAJoin:
             places = pa.array(kept)
             payload = {name: columns[name].filter(places) for name in names}
             keys, times, met = keys[kept], times[kept], met[kept]
-        self.stores[side].append(keys, times, payload, met if self._tracks else None)
+            floors = None if floors is None else floors[kept]
+        self.stores[side].append(keys, times, payload, met if self._tracks else None, floors)
         self._credit[side] += SCANS_PER_ROW * len(times)
 
     def _holds(self, side: int, columns: Mapping[str, pa.Array], probing: Ordinals, stored: Ordinals) -> Mask:

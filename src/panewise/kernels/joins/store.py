@@ -25,6 +25,7 @@ from panewise.kernels.joins.index_numba import (
     unlink,
     write_times,
 )
+from panewise.progress.watermarks import NO_BOUND
 
 LOAD = 2
 """Rows per chain, at most, when the table of chains grows."""
@@ -46,6 +47,7 @@ class JoinStore:
         self._data = np.empty((0, 2 + words), np.uint32)
         self._head = np.full(SMALLEST, -1, np.int32)
         self._matched = np.empty(0, np.bool_)
+        self._floors: Ordinals | None = None
         self._columns = {field.name: stored_column(field.type) for field in self.schema}
 
     # -- what is stored
@@ -81,6 +83,11 @@ class JoinStore:
         """Which rows have met a partner; kept up by joins that need it."""
         return self._matched[: self.rows]
 
+    @property
+    def floors(self) -> Ordinals | None:
+        """For every row the smallest time of a partner, where a late row may have another than its time says."""
+        return None if self._floors is None else self._floors[: self.rows]
+
     def below(self, bound: int) -> int:
         """How many rows have a time below a bound."""
         return int(count_below(self._data, self.rows, self._wide, self._base, bound))
@@ -88,7 +95,7 @@ class JoinStore:
     # -- rows in
 
     def append(self, keys: Words, times: Ordinals, columns: Mapping[str, pa.Array],
-               matched: Mask | None = None) -> None:
+               matched: Mask | None = None, floors: Ordinals | None = None) -> None:
         """More rows."""
         if not len(times):
             return
@@ -103,6 +110,11 @@ class JoinStore:
         if matched is not None:
             self._matched = room_for(self._matched, first, end)
             self._matched[first:end] = matched
+        if floors is not None and self._floors is None:
+            self._floors = np.full(first, NO_BOUND, np.int64)
+        if self._floors is not None:
+            self._floors = room_for(self._floors, first, end)
+            self._floors[first:end] = NO_BOUND if floors is None else floors
         for name, column in self._columns.items():
             column.append(columns[name])
         self.rows = end
@@ -148,6 +160,9 @@ class JoinStore:
         """Only the rows that stay, in their order."""
         if len(self._matched):
             self._matched = self.matched[stay]
+        if self._floors is not None:
+            floors = self._floors[: self.rows][stay]
+            self._floors = floors if (floors != NO_BOUND).any() else None
         for column in self._columns.values():
             column.keep(stay)
         self._data = _chosen(self._data[: self.rows], stay)
@@ -183,7 +198,7 @@ class JoinStore:
     @property
     def size(self) -> int:
         """The bytes of rows and index."""
-        index = (self._data, self._head, self._matched)
+        index = (self._data, self._head, self._matched, *([] if self._floors is None else [self._floors]))
         return sum(array.nbytes for array in index) + sum(column.size for column in self._columns.values())
 
     # -- saving
@@ -194,6 +209,8 @@ class JoinStore:
         kept = {"time": pa.array(self.times), **keys}
         if len(self._matched):
             kept["matched"] = pa.array(self.matched)
+        if self.floors is not None:
+            kept["floor"] = pa.array(self.floors)
         return pa.table([*kept.values(), *(column.take(places) for column in self._columns.values())],
                         names=[*kept, *(f"column.{name}" for name in self._columns)])
 
@@ -205,7 +222,8 @@ class JoinStore:
         table = table.combine_chunks()
         columns = {name: table.column(f"column.{name}").chunk(0) for name in self._columns}
         matched = table.column("matched").to_numpy() if "matched" in table.column_names else None
-        self.append(keys, table.column("time").to_numpy(), columns, matched)
+        floors = table.column("floor").to_numpy() if "floor" in table.column_names else None
+        self.append(keys, table.column("time").to_numpy(), columns, matched, floors)
 
 
 def _chosen(data: Words, stay: Mask) -> Words:

@@ -7,6 +7,7 @@ row may show long after its instant.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,10 @@ class AsOfJoin(RelationOperator):
         found, slots = self._table.probe(asking, times - 1, times, len(self._table.arena), NO_BOUND)
         met = lives.take(found)
         both = pa.table([*met.table.columns, *self._table.arena.payload.take(slots).columns], schema=self.schema)
-        out = Lives(both, met.uid, met.born, met.expires, self._age(met.age, slots))
+        out = Lives(both, met.uid, met.born, met.expires, self._age(met.age, slots), own_times=met.own_times)
         if self._match.residual is not None and len(out):
             out = out.filter(truth(self._match.residual, out.table))
-        out = Lives(out.table, self._uids.draw(len(out)), out.born, out.expires, out.age)
+        out = replace(out.numbered(self._uids), aged=False)
         return Delta(out, ticks=rows.ticks)
 
     def _age(self, met: npt.NDArray[np.int64], slots: Ordinals) -> npt.NDArray[np.int64]:

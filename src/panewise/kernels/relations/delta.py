@@ -52,6 +52,9 @@ class Lives:
     order: npt.NDArray[np.int64] | None = None
     """The order components of expiry vectors, one column per row: the numbers of rows that end it, 0 where it has fewer
     of them; None on edges that carry none."""
+    own_times: Ordinals | None = field(default=None, kw_only=True)
+    """On the way from a stream to its window: the time of each row where that is not its birth, as of late rows, which
+    are born at the bound that they came behind. None where every row is born at its time."""
     aged: bool = field(default=False, kw_only=True)
     """Known to be in the order of birth, each row younger than the one before it, so that nobody need look again."""
 
@@ -75,14 +78,16 @@ class Lives:
         """These rows in this order."""
         return Lives(gather(self.table, places), self.uid.take(places), self.born.take(places),
                      self.expires.take(places), self.age.take(places, axis=1),
-                     None if self.order is None else self.order.take(places, axis=1))
+                     None if self.order is None else self.order.take(places, axis=1),
+                     own_times=None if self.own_times is None else self.own_times.take(places))
 
     def slice(self, first: int, count: int) -> Lives:
         """Some rows that stand together, without a copy."""
         end = first + count
         return Lives(self.table.slice(first, count), self.uid[first:end], self.born[first:end],
                      self.expires[first:end], self.age[:, first:end],
-                     None if self.order is None else self.order[:, first:end], aged=self.aged)
+                     None if self.order is None else self.order[:, first:end],
+                     own_times=None if self.own_times is None else self.own_times[first:end], aged=self.aged)
 
     def filter(self, keep: Mask) -> Lives:
         """Only these rows."""
@@ -108,7 +113,17 @@ class Lives:
         order = [part.order for part in parts if part.order is not None]
         assert len(order) in {0, len(parts)}, "rows without a vector beside rows with one"
         return Lives(table, uid, born, expires, stacked([part.age for part in parts]),
-                     stacked(order, 0) if order else None)
+                     stacked(order, 0) if order else None, own_times=_own_times(parts))
+
+    @property
+    def times(self) -> Ordinals:
+        """The time of each row of a stream: its birth, unless it came late."""
+        return self.born if self.own_times is None else self.own_times
+
+    @property
+    def late(self) -> Mask:
+        """Which rows of a stream came behind the bound at which they are born."""
+        return np.zeros(len(self), np.bool_) if self.own_times is None else self.own_times < self.born
 
     def ordered(self, first: Ordinals) -> Lives:
         """In the order of some instants, ties by age."""
@@ -212,6 +227,12 @@ def gather(table: pa.Table, places: Ordinals) -> pa.Table:
     if len(batches) != 1:
         batches = table.combine_chunks().to_batches()
     return pa.Table.from_batches([batches[0].take(pa.array(places))])  # one call for all columns
+
+
+def _own_times(parts: Sequence[Lives]) -> Ordinals | None:
+    if all(part.own_times is None for part in parts):
+        return None
+    return np.concatenate([part.times for part in parts])
 
 
 def stacked(ages: Sequence[npt.NDArray[np.int64]], nobody: int = NOBODY) -> npt.NDArray[np.int64]:

@@ -61,7 +61,8 @@ class ExplodeRows(RelationOperator):
         table = pa.Table.from_arrays([*(shown.columns if shown is not None else ()), *made.columns], schema=self.schema)
         age = np.concatenate([lives.age.take(parents, axis=1), (self._first + made.index)[np.newaxis]])
         sort_newest_first(age[1:])
-        return Lives(table.combine_chunks(), uid, lives.born[parents], lives.expires[parents], age, aged=lives.aged)
+        return Lives(table.combine_chunks(), uid, lives.born[parents], lives.expires[parents], age,
+                     own_times=None if lives.own_times is None else lives.own_times[parents], aged=lives.aged)
 
     # -- rows that may leave early
 

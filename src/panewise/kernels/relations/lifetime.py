@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives
+from panewise.kernels.relations.delta import FOREVER, Delta, Ends
 from panewise.kernels.relations.operator import RelationOperator, Saved
 from panewise.kernels.relations.waiting import SourceRows
 
@@ -30,7 +31,7 @@ class StopAfter(RelationOperator):
         expires = np.where(lives.expires < stop, lives.expires, FOREVER)
         ends = delta.ends.at < stop
         ticks = None if delta.ticks is None else delta.ticks[delta.ticks < stop]
-        return Delta(Lives(lives.table, lives.uid, lives.born, expires, lives.age),
+        return Delta(replace(lives, expires=expires),
                      Ends(delta.ends.uid[ends], delta.ends.at[ends]), ticks)
 
     def snapshot(self) -> Saved:

@@ -57,7 +57,8 @@ class Side:
 
     def __init__(self, schema: pa.Schema, *, in_order: bool) -> None:
         self.arena = Arena(schema)
-        self.in_order = in_order  # rows leave in the order they came (WKS)
+        self._in_order = in_order  # rows leave in the order they came (WKS)
+        self.in_order = in_order  # and those that are kept now do: no late row is among them, and none left early
         self.codes, self.nexts, self.heads = Growing(), Growing(), Growing()
         self._catalogues = ExpiryCatalogues()
         self._partners = 1.0
@@ -87,6 +88,7 @@ class Side:
         """Keep new rows; the first of their slots."""
         first = len(self.arena)
         self.arena.append(lives)
+        self.in_order = self.in_order and self._ascending(max(first - 1, 0))
         self._catalogues.add(lives.order, len(lives))
         self.codes.append(codes)
         self._link(codes, first, keys)
@@ -102,6 +104,7 @@ class Side:
         stay = self.arena.compact(alive, always=always)
         if stay is not None:
             self._catalogues.keep(stay)
+            self.in_order = self._in_order and self._ascending()
             self.relink(self.codes.values[stay], keys)
         return stay
 
@@ -113,7 +116,11 @@ class Side:
         """Become what ``saved`` gave, under names with a prefix; keys are still to be linked."""
         self.arena.load({part: tables[f"{prefix}{part}"] for part in ("rows", "lives")})
         self._catalogues.load(tables.get(f"{prefix}order"), len(self.arena))
-        self.in_order &= bool((np.diff(self.arena.expires) >= 0).all())
+        self.in_order = self._in_order and self._ascending()
+
+    def _ascending(self, first: int = 0) -> bool:
+        expires = self.arena.expires[first:]
+        return bool((expires[1:] >= expires[:-1]).all())
 
     @property
     def nbytes(self) -> int:

@@ -88,6 +88,8 @@ class StreamRun(Run):
     times: Ordinals
     """The same array as ``due`` where they go when their time is complete."""
     arrivals: tuple[Ordinals, ...]
+    own_times: Ordinals | None = None
+    """Of late rows, whose ``times`` are the bounds that they came behind."""
 
     @cached_property
     def lives(self) -> Lives:
@@ -98,14 +100,17 @@ class StreamRun(Run):
         """These rows in this order."""
         times = self.times[places]
         due = times if self.due is self.times else self.due[places]
-        return StreamRun(gather(self.table, places), due, times, tuple(part[places] for part in self.arrivals))
+        own = None if self.own_times is None else self.own_times[places]
+        return StreamRun(gather(self.table, places), due, times, tuple(part[places] for part in self.arrivals), own)
 
     def slice(self, first: int, count: int) -> Run:
         """Some rows that stand together, without a copy."""
         end = first + count
         times = self.times[first:end]
         due = times if self.due is self.times else self.due[first:end]
-        return StreamRun(self.table.slice(first, count), due, times, tuple(part[first:end] for part in self.arrivals))
+        own = None if self.own_times is None else self.own_times[first:end]
+        arrivals = tuple(part[first:end] for part in self.arrivals)
+        return StreamRun(self.table.slice(first, count), due, times, arrivals, own)
 
     @property
     def nbytes(self) -> int:
@@ -138,4 +143,7 @@ def _written(runs: Sequence[StreamRun], table: pa.Table) -> Lives:
         for part, values in zip(age, (run.times, *run.arrivals), strict=True):
             part[first:end] = values
         first = end
-    return Lives(table, integers(count), age[0], np.full(count, FOREVER), age)
+    own = None
+    if any(run.own_times is not None for run in runs):
+        own = np.concatenate([run.times if run.own_times is None else run.own_times for run in runs])
+    return Lives(table, integers(count), age[0], np.full(count, FOREVER), age, own_times=own)

@@ -1,7 +1,9 @@
 """A window over time as a relation: every row of a stream gets the instants at which the window shows it.
 
 Enter and expiry follow from the row alone, by the closed form of every kind (Patroumpas and Sellis 3.2, papers rule
-U1); a row that enters later than it came waits. So the output is WKS or MON, and nothing of the window is kept.
+U1); a row that enters later than it came waits. So the output is WKS or MON, and nothing of the window is kept. A
+late row enters at the bound that it came behind, in a window that moves in steps at the refresh after it, and leaves
+with the rows of its own time: before rows that came earlier (`Fifo` takes it in its place).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from panewise.kernels.relations.stores.arena import Growing
 from panewise.kernels.relations.waiting import Waiting
 from panewise.windows.base import WindowSpec
 from panewise.windows.predicate import PredicateWindow
+from panewise.windows.refreshing import moves_in_steps, refreshes_at_or_after
 
 
 class TimeWindow(RelationOperator):
@@ -50,6 +53,8 @@ class TimeWindow(RelationOperator):
         lives = delta.lives
         if self.predicate is not None and len(lives):
             lives = lives.filter(truth(self.predicate, lives.table))
+        if lives.own_times is not None:
+            lives = self._still_taken(lives)
         out = self._entered(lives, upto)
         if self._clock is not None:
             clock, number = self._clock
@@ -72,13 +77,26 @@ class TimeWindow(RelationOperator):
         self._waiting.add(entering.born, entering)
         return self._waiting.release(upto).numbered(self._uids)
 
+    def _still_taken(self, lives: Lives) -> Lives:
+        """Without late rows whose life is over, or whose window takes in nothing any more."""
+        enter, expires = self.lifetimes(lives)
+        over = lives.late & (enter >= expires)
+        frozen = [bool(late) and self.spec.is_frozen(int(born)) for late, born in zip(lives.late, lives.born,
+                                                                                      strict=True)]
+        return lives.filter(~over & ~np.array(frozen, np.bool_))
+
     def lifetimes(self, lives: Lives) -> tuple[Ordinals, Ordinals]:
         """When each row enters and leaves; equal or less where it is never seen."""
-        values = lives.born  # what is appended is born at its own time
+        values = lives.times  # what is appended is born at its own time, unless it came late
         if self.attribute in self.schema.names and len(lives):
             values = to_ordinals(lives.table.column(self.attribute), self.attribute)
         enter, expires = self.spec.lifetime(values)
-        return (enter if enter is lives.born else np.maximum(enter, lives.born)), expires
+        if enter is lives.born:
+            return enter, expires
+        born = lives.born
+        if lives.own_times is not None and moves_in_steps(self.spec):  # nothing changes between refreshes
+            born = np.where(lives.late, refreshes_at_or_after(self.spec, born), born)
+        return np.maximum(enter, born), expires
 
     def _ticks(self, times: Ordinals, out: Lives, upto: int) -> Ordinals | None:
         self._ends_to_come.add(out.expires[out.expires != FOREVER])

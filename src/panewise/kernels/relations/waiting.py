@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Waiting:
         arena = Arena(self.schema)
         arena.append(lives)
         due = np.concatenate([integers(), *(run.due for run in self._runs)])
-        tables = arena.saved() | {"due": pa.table({"due": due})}
+        tables = arena.saved() | {"due": pa.table({"due": due, "time": lives.times})}
         return {prefix + name: table for name, table in tables.items()}
 
     def load(self, tables: Mapping[str, pa.Table], prefix: str = "") -> None:
@@ -82,18 +83,24 @@ class Waiting:
         arena = Arena(self.schema)
         arena.load({name: tables[prefix + name] for name in ("rows", "lives")})
         self._runs = []
-        due = np.array(tables[prefix + "due"].column("due").to_numpy(), np.int64)
-        self.add(due, arena.lives(np.arange(len(arena))))
+        due, times = (np.array(column.to_numpy(), np.int64) for column in tables[prefix + "due"].columns)
+        lives = arena.lives(np.arange(len(arena)))
+        self.add(due, lives if (times == lives.born).all() else replace(lives, own_times=times))
 
 
 class SourceRows(RelationOperator):
-    """A stream as an append-only relation: a row is there from its own instant on, for ever."""
+    """A stream as an append-only relation: a row is there from its own instant on, for ever.
 
-    def __init__(self, schema: pa.Schema, uids: Uids, *, ticking: bool = False, by_arrival: bool = False) -> None:
+    One that ``takes_late`` rows lets them in at the bound that they came behind.
+    """
+
+    def __init__(self, schema: pa.Schema, uids: Uids, *, ticking: bool = False, by_arrival: bool = False,
+                 takes_late: bool = False) -> None:
         self.schema, self._uids, self._ticking, self._by_arrival = schema, uids, ticking, by_arrival
+        self.takes_late = takes_late
         self.waiting = Waiting(schema)
         self.first: int | None = None
-        """The earliest instant of any row so far."""
+        """The earliest instant of any row so far that was not late."""
 
     def receive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals,
                 signs: Ordinals | None) -> None:
@@ -105,11 +112,17 @@ class SourceRows(RelationOperator):
         """Rows that are not late; ``due`` is the bound that completes each, ``times`` its own instant."""
         self.waiting.add_run(StreamRun(table, arrivals[0] if self._by_arrival else due, times, arrivals))
 
+    def arrive_late(self, table: pa.Table, bounds: Ordinals, times: Ordinals, arrivals: Ordinals) -> None:
+        """Rows that came behind a bound, with their own times."""
+        self.waiting.add_run(StreamRun(table.select(self.schema.names), bounds, np.maximum(bounds, times), (arrivals,),
+                                       times))
+
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """What the bound set free."""
         lives = self.waiting.release(upto)
-        if len(lives):
-            earliest = int(lives.born[0] if lives.aged else lives.born.min())
+        in_time = lives.born if lives.own_times is None else lives.born[~lives.late]
+        if len(in_time):
+            earliest = int(in_time[0] if lives.aged else in_time.min())
             self.first = earliest if self.first is None else min(self.first, earliest)
         lives = lives.numbered(self._uids)
         return Delta(lives, ticks=np.unique(lives.born) if self._ticking else None)

@@ -82,6 +82,8 @@ class JoinedQuery(ShowsLateRows, ShowsBadRows):
         if (aggregate := self._compiled.aggregate) is not None:
             self._stage = WindowStage(aggregate, self._schema, self.late, strategy, stats, empty_windows=empty_windows)
             self._log = WindowLog(aggregate.window, watch=events)
+        if self.late is LatePolicy.GENEROUS and self._stage is None and not dated and len(self._compiled.joins) == 1:
+            self._compiled.joins[0].takes_late = True
         self._listeners: list[Callable[[Punctuation], object]] = []
         self._promises = Promises()
         self._shown = [*plan.columns, *(Lineage.columns(self.depth) if dated else ())]

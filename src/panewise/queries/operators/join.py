@@ -58,6 +58,8 @@ class StreamJoin:
                             f"({self.kinds[RIGHT].value}): both times must be of one kind")
         self._shown = {name for side in schemas[: 1 if node.kind.left_only else 2] for name in side.names}
         """What promises may be about: where only left rows come out, nothing of the right is to be seen."""
+        self.takes_late = False
+        """Whether late rows meet what is still kept: where nothing above waits for what the join promises."""
         self._put_out = 0
         self._alone: list[Chunk] = []
         self.above: Sequence[Passing] = ()
@@ -86,15 +88,22 @@ class StreamJoin:
     # -- rows and promises
 
     def process(self, side: int, chunk: Chunk, *, guarded: bool) -> Chunk:
-        """Rows of one side; the pairs they make. Rows below the bound that was in force are left out."""
+        """Rows of one side; the pairs they make.
+
+        Rows below the bound that was in force are left out, unless the join ``takes_late`` rows.
+        """
         time = self.times[side]
         times = chunk.values if guarded and chunk.values is not None else to_ordinals(
             chunk.table.column(time), time, first_row=int(chunk.rows[0]) if chunk.table.num_rows else 1)
+        behind = None
         if guarded:
             late = times < chunk.bounds
             if late.any():
-                chunk, times = chunk.filter(~late), times[~late]
-        results = self.join.process(side, self._with_keys(side, chunk, times), times)
+                if self.takes_late:
+                    behind = np.where(late, chunk.bounds, NO_BOUND)
+                else:
+                    chunk, times = chunk.filter(~late), times[~late]
+        results = self.join.process(side, self._with_keys(side, chunk, times), times, behind)
         return self._put(results, chunk.stream)
 
     def _put(self, results: pa.Table, stream: str) -> Chunk:

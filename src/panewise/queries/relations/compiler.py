@@ -50,6 +50,7 @@ from panewise.planner.forms import (
 from panewise.planner.labels import Label, UpdatePattern, label
 from panewise.planner.physical import BY_RULE, JoinedAtOnce, Physical
 from panewise.planner.read_columns import ReadOfElements, columns_of_elements, columns_read
+from panewise.progress.late import LatePolicy
 from panewise.queries.relations import as_streams, kept
 from panewise.queries.relations.aggregates import grouped_by
 from panewise.queries.relations.counted import CountedAggregate
@@ -169,7 +170,8 @@ class Compiler:
 
     def _window(self, node: n.Window) -> Stage:
         clause, by_time = node.clause, node.clause.spec.clock is Clock.TIME
-        with self.watching(Watch(ordered=self.watch.ordered or not by_time)):
+        late = by_time and self.ports.late is LatePolicy.GENEROUS
+        with self.watching(Watch(ordered=self.watch.ordered or not by_time, late=late)):
             below = self.stream(node.input, clause.attribute if by_time else TIME)
         return self.stage(node, self._windowed(clause, below), below)
 
@@ -332,9 +334,10 @@ class Compiler:
             case n.TableJoin() if is_append_only(node):
                 with self.watching(replace(self.watch, by_time=True)):
                     return self._table_join(node, self.stream(node.input, guard))
-            case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
+        with self.watching(replace(self.watch, late=False)):  # what relations put out keeps their promises
+            if isinstance(node, n.RelationToStream) and node.kind is not n.RelationToStreamKind.WSTREAM:
                 return as_streams.to_stream(self, node)
-        return kept.produced(self, node)
+            return kept.produced(self, node)
 
     @staticmethod
     def _guard_of_part(node: n.Union, part: n.Node, guard: Guard) -> Guard:
@@ -360,7 +363,7 @@ class Compiler:
         columns = node.schema.columns
         read = [name for name in columns if name in self._read.get(node.name, columns)] or list(columns)[:1]
         operator = SourceRows(pa.schema([(name, columns[name]) for name in read]), self.uids, by_arrival=by_arrival,
-                              ticking=self.watch.ticking)
+                              ticking=self.watch.ticking, takes_late=self.watch.late)
         port.leaves.append(operator)
         return self.stage(node, operator)
 

@@ -75,6 +75,15 @@ class Port:
         for leaf in self.leaves:
             leaf.receive(table, due, times, chunk.arrivals, signs)
 
+    def arrive_late(self, chunk: Chunk, reached: int) -> None:
+        """Late rows, to those leaves that take them: each enters at the bound that it came behind."""
+        leaves = [leaf for leaf in self.leaves if isinstance(leaf, SourceRows) and leaf.takes_late]
+        if not leaves:
+            return
+        table = self._complete(chunk.table)
+        for leaf in leaves:
+            leaf.arrive_late(table, np.maximum(chunk.bounds, reached), self._times(table, chunk), chunk.arrivals)
+
     def _times(self, table: pa.Table, chunk: Chunk) -> Ordinals:
         time = self.schema.time
         if time == self.guard and chunk.values is not None:
@@ -97,7 +106,7 @@ class Ports:
     """All ports of a query."""
 
     def __init__(self, progress: str | Mapping[str, str], late: LatePolicy = LatePolicy.DROP) -> None:
-        self._progress, self._late = progress, late
+        self._progress, self.late = progress, late
         self._ports: dict[tuple[str, str | None], Port] = {}
         self.inner: list[InnerQuery] = []
         """Window aggregates and joins of streams whose results the plan reads as streams."""
@@ -132,7 +141,7 @@ class Ports:
         for inner in self.inner:
             if inner.node == node:
                 return inner
-        number, late, progress = len(self.inner), self._late, self._progress
+        number, late, progress = len(self.inner), self.late, self._progress
         self.inner.append(InnerPairs(node, number, read, late=late, progress=progress) if isinstance(node, TimePairs)
                           else InnerAggregate(node, number, late=late, progress=progress))
         return self.inner[-1]

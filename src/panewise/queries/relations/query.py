@@ -50,7 +50,7 @@ from panewise.queries.relations.watched import PlanWatch
 from panewise.queries.status import WINDOWS_LISTED, QueryStatus, bound_text
 
 KIND = "embedded-relation"
-VERSION = 6
+VERSION = 7
 
 
 class RelationQuery(ShowsLateRowsInside, TellsPromises, ShowsBadRows):
@@ -190,6 +190,8 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises, ShowsBadRows):
             port.source.rows += admitted.seen
             port.arrive(chunk.filter(~mask) if some else chunk, self._place,
                         signs[~mask] if some and signs is not None else signs)
+            if some:
+                port.arrive_late(chunk.filter(mask), self._reached)
             if idle:
                 self._meld.set_idle(port.key, idle=False)
             for promise in promises:

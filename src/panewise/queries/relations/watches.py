@@ -20,5 +20,7 @@ class Watch:
     ordered: bool = False
     """Rows of one instant are counted one by one above, so their ages must be exact, however many streams lie between.
     """
+    late: bool = False
+    """The window above takes late rows in."""
     by_time: bool = False
     """Rows of a stream that is never late still wait for a table."""

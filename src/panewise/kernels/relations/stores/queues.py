@@ -58,7 +58,10 @@ class ExpiryQueue(ABC):
 
 
 class Fifo(ExpiryQueue):
-    """Rows leave in the order they came (WKS, MON): a place in a list."""
+    """Rows leave in the order they came (WKS, MON): a place in a list.
+
+    Only late rows leave sooner than rows that came before them; they are few, and are put in their place.
+    """
 
     def clear(self) -> None:
         """Start again."""
@@ -67,8 +70,18 @@ class Fifo(ExpiryQueue):
 
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """At the end."""
+        if not len(expires):
+            return
+        behind = expires[0] < self._expires.values[-1] if self._expires.count else False
         self._slots.append(slots)
         self._expires.append(expires)
+        if behind or (expires[1:] < expires[:-1]).any():
+            self._sort()
+
+    def _sort(self) -> None:
+        slots, expires = self.entries()
+        order = np.argsort(expires, kind="stable")
+        self._slots, self._expires, self._head = Growing(slots[order]), Growing(expires[order]), 0
 
     def passed(self, upto: int) -> Entries:
         """From the head on."""
