@@ -44,3 +44,28 @@ def test_states_that_move_into_panes_keep_their_windows() -> None:
             query.push("s", pa.table({"ts": times[part], "k": times[part] % 5, "v": values[part]}))
         answers.append(sorted((r["k"], r["window"]["start"], r["n"]) for r in query.finish().to_pylist()))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("aggregate", ["first(v)", "median(v)", "count(DISTINCT v)"])
+def test_windows_that_hold_the_same_rows_are_computed_once(aggregate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row is in 200,000 windows here, and what they hold changes six times."""
+    from panewise.kernels.table_stacks import TableStacks
+
+    merges = []
+    plain = TableStacks._merged
+
+    def counted(self: TableStacks, left: pa.Table, right: pa.Table | None) -> pa.Table:
+        merges.append(1)
+        return plain(self, left, right)
+
+    monkeypatch.setattr(TableStacks, "_merged", counted)
+    text = f"SELECT {aggregate} [RANGE {{}}, SLIDE 1, WA ts] AS n FROM s"
+    rows = pa.table({"ts": [0, 70_000, 150_000], "v": [5, 7, 5]})
+    found = pw.sql(text.format(200_000), s=rows).to_arrow()
+    assert found.num_rows == 350_000 - 1 + 1
+    assert len(merges) < 30
+    by_end = dict(zip([w["end"] for w in found.column("window").to_pylist()], found.column("n").to_pylist(),
+                      strict=True))
+    few = pw.sql(text.format(20), s=pa.table({"ts": [0, 7, 15], "v": [5, 7, 5]})).to_arrow().to_pylist()
+    for row in few:
+        assert by_end[(row["window"]["end"] - 1) * 10_000 + 1] == row["n"]

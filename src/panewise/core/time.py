@@ -221,7 +221,10 @@ def local_instant(local: datetime, zone: str) -> int:
     clocks = ZoneInfo(zone)
     at = local.replace(tzinfo=clocks)
     instant = parse_timestamp(at)
-    skipped = at.astimezone(UTC).astimezone(clocks).replace(tzinfo=None) != local
+    try:
+        skipped = at.astimezone(UTC).astimezone(clocks).replace(tzinfo=None) != local
+    except OverflowError as error:
+        raise QuantityError(f"{local} in {zone} is an instant before the year 1 or after 9999 in UTC") from error
     if not skipped:
         return instant
     # Fold 1 reads a skipped time with the new offset and so lies before the change, fold 0 lies at or after it.

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from panewise.core.errors import SchemaError, shortened
+from panewise.core.errors import EvaluationError, SchemaError, shortened
 from panewise.core.scalar import Scalar
 from panewise.functions.frame import Frame
 from panewise.functions.session import zone as zone_in_force
@@ -46,7 +46,18 @@ def _computed(scalars: Sequence[Scalar], table: pa.Table, zone: str) -> list[pa.
     schema = table.schema
     frame = Frame(_Flat(table), table.num_rows)
     return [frame.columns[name] if (name := scalar.column_name) is not None and schema.get_field_index(name) >= 0
-            else bound(scalar.sql, _types_read(scalar, schema), zone).array(frame) for scalar in scalars]
+            else _array(scalar, bound(scalar.sql, _types_read(scalar, schema), zone), frame) for scalar in scalars]
+
+
+def _array(scalar: Scalar, expression: Bound, frame: Frame) -> pa.Array:
+    """Its values; bytes that were cast to text and are none are found by the first function that reads them."""
+    try:
+        return expression.array(frame)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if isinstance(error, pa.ArrowInvalid) and "UTF8" not in str(error):
+            raise
+        raise EvaluationError(f"a text in {shortened(scalar.sql, 200)} has bytes that are not UTF-8; "
+                              "is_valid_utf8(text) tells which", condition="INVALID_UTF8_STRING") from error
 
 
 def truth(predicate: Scalar | None, table: pa.Table, zone: str | None = None) -> Mask:

@@ -64,11 +64,13 @@ class TableStacks:
             while coming and coming[-1][0] <= wid:
                 self._push(*coming.pop())
             self._expire(wid + 1 - self.panes)
-            if self._front:
-                table = self._merged(self._front[-1][1], self._back)
-                ids = pa.array(np.full(table.num_rows, wid))
-                found.append(table.set_column(0, pa.field(WINDOW_ID, pa.int64()), ids))
-            wid += 1
+            if not self._front:
+                wid += 1
+                continue
+            # windows are equal until a pane comes or goes: many more than rows where SLIDE is short
+            changed = min(end_wid, self._front[-1][0] + self.panes, coming[-1][0] if coming else end_wid)
+            found.append(_repeated(self._merged(self._front[-1][1], self._back), wid, changed))
+            wid = changed
         self._next = end_wid
         schema = due.schema.set(0, pa.field(WINDOW_ID, pa.int64()))
         return pa.concat_tables([schema.empty_table(), *found])
@@ -104,3 +106,12 @@ class TableStacks:
         starts = np.flatnonzero(np.r_[True, panes[1:] != panes[:-1]][: len(panes)])
         ends = [*starts[1:].tolist(), len(panes)]
         return [(int(panes[a]), rows.slice(a, b - a)) for a, b in zip(starts.tolist(), ends, strict=False)]
+
+
+def _repeated(table: pa.Table, first_wid: int, end_wid: int) -> pa.Table:
+    """A partial table once for every window."""
+    rows, count = table.num_rows, end_wid - first_wid
+    if count > 1:
+        table = table.take(pa.array(np.tile(np.arange(rows), count)))
+    ids = np.repeat(np.arange(first_wid, end_wid), rows)
+    return table.set_column(0, pa.field(WINDOW_ID, pa.int64()), pa.array(ids))

@@ -10,6 +10,7 @@ from panewise.core.errors import PlanError, SchemaError
 from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
+from panewise.functions import check_condition
 from panewise.kernels.joins.keys import comes_back, common_type
 from panewise.kernels.joins.pairing import Pairing
 
@@ -54,6 +55,8 @@ class JoinSpec:
         twice = set(self.left.schema.names) & set(self.right.schema.names)
         if twice:
             raise PlanError(f"both sides of a join have a column {sorted(twice)[0]!r}: give each side an alias")
+        if self.residual is not None:  # what cannot be computed is refused before a row is read
+            check_condition(self.residual, pa.schema([*self.left.schema, *self.right.schema]))
         for left, right in zip(self.left.keys, self.right.keys, strict=True):
             types = self.left.schema.field(left).type, self.right.schema.field(right).type
             if common_type(*types) is None:

@@ -12,7 +12,7 @@ from panewise.core.columns import with_one_zero
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.functions import check_condition, evaluate, truth, type_of
-from panewise.functions.types import united
+from panewise.functions.types import type_name, united
 from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives, ticks_of
 from panewise.kernels.relations.operator import RelationOperator
 
@@ -130,4 +130,14 @@ class UnionRows(RelationOperator):
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.rename_columns(self.schema.names)
-        return named if named.schema.equals(self.schema) else named.cast(self.schema)
+        if named.schema.equals(self.schema):
+            return named
+        return pa.table([self._widened(named, place) for place in range(len(self.schema))], schema=self.schema)
+
+    def _widened(self, table: pa.Table, place: int) -> pa.ChunkedArray | pa.Array:
+        """A column of its common type; decimals as CAST makes them, which may have fewer digits behind the point."""
+        wanted, column = self.schema.field(place), table.column(place)
+        if not pa.types.is_decimal(wanted.type) or column.type == wanted.type:
+            return column.cast(wanted.type)
+        one = pa.table([column], names=["value"])
+        return evaluate([Scalar.parse(f"CAST(value AS {type_name(wanted.type)})")], one)[0]

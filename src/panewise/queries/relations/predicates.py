@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from panewise.core.scalar import Scalar
-from panewise.functions import type_of
+from panewise.functions import check_condition, type_of
 from panewise.kernels.relations.key_codes import key_type
 from panewise.kernels.relations.pairing import Match
 from panewise.plan.nodes import Qualify, TableJoin
@@ -25,6 +25,8 @@ def match_of(predicate: Scalar | None, left: pa.Schema, right: pa.Schema) -> Mat
     condition = join_condition(predicate, left.names, theirs)
     types = {pair: key_type(type_of(pair.left, left), type_of(pair.right, right)) for pair in condition.keys}
     condition = condition.demoted([pair for pair, found in types.items() if found is None])
+    if condition.residual is not None:  # what cannot be computed is refused before a row is read
+        check_condition(condition.residual, pa.schema([*left, *(right.field(name) for name in theirs)]))
     keys = pa.schema([pa.field(f"k{i}", types[pair]) for i, pair in enumerate(condition.keys)])
     return Match([pair.left for pair in condition.keys], [pair.right for pair in condition.keys], keys,
                  condition.residual)

@@ -1,0 +1,1 @@
+SELECT v, median(v) FROM u [RANGE 10 minutes, SLIDE 1 ms, LAG 1 ms, WA ts] WHERE u.k IS NOT NULL GROUP BY v

@@ -1,0 +1,1 @@
+SELECT trim('a'FROM raw)AS total FROM u

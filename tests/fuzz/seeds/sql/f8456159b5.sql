@@ -1,0 +1,1 @@
+SELECT name FROM customers WHERE EXISTS(SELECT*FROM orders[RANGE 1]WHERE orders.customer- customers.id)
