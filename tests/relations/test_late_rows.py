@@ -14,7 +14,19 @@ import panewise as pw
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceKind, SourceSchema
 from panewise.kernels.relations.stores.queues import Fifo
-from panewise.plan.nodes import Lifetime, Node, Qualify, SemiJoin, Table, TableJoin, Window, WindowClause
+from panewise.plan.nodes import (
+    Join,
+    Lifetime,
+    Node,
+    Qualify,
+    RelationToStream,
+    RelationToStreamKind,
+    SemiJoin,
+    Table,
+    TableJoin,
+    Window,
+    WindowClause,
+)
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows.base import WindowSpec
@@ -116,6 +128,13 @@ def test_a_row_behind_an_idle_stream_comes_in_where_all_have_got() -> None:
     found = {r["v"]: (r["valid_from"], r["expires_at"]) for r in query.finish().to_pylist()}
     assert found == {1: (20, 30), 2: (20, 25)}
     assert query.late_count == 1
+
+
+def test_late_rows_are_reported_also_where_no_refresh_looks_at_their_stream() -> None:
+    """Rstream is told at refreshes, and the window that makes them never shows a row here."""
+    pairs = Join(Qualify(columns(source("t"), "v"), "l"), Qualify(columns(window(source(), NowWindow(3)), "v"), "r"))
+    plan = RelationToStream(pairs, RelationToStreamKind.RSTREAM)
+    assert_like_the_oracle(plan, [below(3, "t"), row(0, 1, "t"), below(3)])
 
 
 def test_a_queue_puts_what_leaves_sooner_in_its_place() -> None:

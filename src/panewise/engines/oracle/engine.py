@@ -23,7 +23,7 @@ from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup, sorted_rows
 from panewise.engines.oracle.usable import usable
 from panewise.engines.oracle.windows import Closing
-from panewise.plan.nodes import Named, Node, WindowAggregate, zone_of
+from panewise.plan.nodes import Named, Node, RelationToStream, WindowAggregate, zone_of
 from panewise.plan.written import text_of
 from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, stops, time_kind
 from panewise.progress.timeline import Timeline
@@ -99,6 +99,9 @@ class Oracle:
     def late_rows(self) -> list[dict[str, Any]]:
         """The rows that came too late for something, as they came, in arrival order."""
         self.results()
+        for node in self.plan.walk():
+            if isinstance(node, RelationToStream):  # results look at refreshes alone, which may be none
+                self._definition.instants(node.input)
         late = self._definition.late
         return [dict(late[place]) for place in sorted(late)]
 
