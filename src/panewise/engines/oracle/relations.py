@@ -90,8 +90,8 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
         case BagDifference():
             return bag_difference(below[0], below[1])
         case GroupAggregate():
-            if tau < ALWAYS and d.relation(node.input, ALWAYS, external=external):  # it never had no rows
-                return []
+            if tau < ALWAYS and not below[0] and d.relation(node.input, ALWAYS, external=external):
+                return []  # it never had no rows
             return _episodes(d, node, _groups(d, node, below[0]), tau) if external else _groups(d, node, below[0])
     raise NotImplementedError(f"the oracle has no definition of {type(node).__name__}")
 
