@@ -127,6 +127,8 @@ def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
     """The rows in the scope of the window at tau; positions are counted by birth, then arrival (erratum P4)."""
     clause, spec = node.clause, node.clause.spec
     born = [t for t in window_rows(d, node) if t.ts <= tau]
+    if not born:  # a calendar does not reach back to the beginning
+        return []
     if spec.clock is Clock.TIME:
         scope = spec.scope(tau)
         seen = [t for t in born if scope.contains(attribute_of(t, clause.attribute))]
