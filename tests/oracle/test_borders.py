@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from oracle.building import call, grouped, per_window
+from panewise.core.beginning import ALWAYS
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
@@ -64,7 +65,8 @@ def test_a_month_of_a_time_zone_is_a_window_and_a_relation():
     assert [(row["window"]["end"], row["v"]) for row in found] == [
         (datetime(2026, 2, 28, 23, tzinfo=UTC), 1.0), (datetime(2026, 3, 31, 22, tzinfo=UTC), 2.0)]
     changes = Oracle(grouped(Window(TIMES, months), call("v", "sum", "v")), items).changes()
-    assert [(change.sign, change.row["v"]) for change in changes] == [(1, 1.0), (-1, 1.0), (1, 2.0), (-1, 2.0)]
+    assert [(change.sign, change.row["v"]) for change in changes] == [
+        (1, None), (-1, None), (1, 1.0), (-1, 1.0), (1, 2.0), (-1, 2.0), (1, None)]
 
 
 def test_a_stream_without_schema_takes_what_comes():
@@ -79,7 +81,8 @@ def test_a_stream_without_time_is_ordered_by_arrival():
     bare = Source("s", SourceSchema({"v": pa.int64()}))
     plan = grouped(bare, call("total", "sum", "v"))
     changes = Oracle(plan, timeline(s=[{"v": 1}, {"v": 2}])).changes()
-    assert [(c.tau, c.sign, c.row["total"]) for c in changes] == [(0, 1, 1), (1, -1, 1), (1, 1, 3)]
+    assert [(c.tau, c.sign, c.row["total"]) for c in changes] == [
+        (ALWAYS, 1, None), (0, -1, None), (0, 1, 1), (1, -1, 1), (1, 1, 3)]
 
 
 def test_nulls_are_a_group_and_do_not_match():

@@ -85,8 +85,8 @@ def relation_told(plan: Node, results: Iterable[Mapping[str, Any]], tau: int) ->
     found: Counter[str] = Counter()
     for row in results:
         columns = {name: row[name] for name in plan.columns}
-        until = row.get(EXPIRES_AT)
-        if kind.parse(row[VALID_FROM]) <= tau and (until is None or kind.parse(until) > tau):
+        since, until = row[VALID_FROM], row.get(EXPIRES_AT)
+        if (since is None or kind.parse(since) <= tau) and (until is None or kind.parse(until) > tau):
             found.update({value: row.get(CHANGE, 1) for value in bag([columns])})
     assert min(found.values(), default=0) >= 0, "more copies left than came"
     return +found

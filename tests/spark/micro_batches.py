@@ -16,10 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from panewise.core.beginning import ALWAYS
 from panewise.engines.oracle.engine import Oracle
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.plan.nodes import Named, Node, Table
-from panewise.planner.forms import ALWAYS, VALID_FROM, Form, form_of, time_kind
+from panewise.planner.forms import VALID_FROM, Form, form_of, time_kind
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.watermarks import FINISHED, NO_BOUND

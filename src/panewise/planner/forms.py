@@ -39,9 +39,6 @@ from panewise.planner.labels import label
 from panewise.planner.patterns import UpdatePattern
 
 VALID_FROM, EXPIRES_AT, CHANGE = "valid_from", "expires_at", "change"
-ALWAYS = -(2**62)
-"""When rows of a table without a time column came: before everything. A result that was always there shows it as null,
-as it does an end that never comes."""
 
 
 class Form(Enum):

@@ -263,8 +263,11 @@ def _aggregate(node: n.GroupAggregate, edge: Edge) -> Edge:
     if node.internal or edge.append_only:
         return Edge(Label.mon(), "INTERNAL: every value is appended and kept", UNBOUNDED_STREAM,
                     windows=frozenset({"internal"}))
-    return Edge(Label.replaced(edge.label.domain), "how long a value lasts depends on the next row (rule U4)",
-                keys=frozenset(k.name for k in node.keys), windows=edge.windows)
+    reason = "how long a value lasts depends on the next row (rule U4)"
+    if not node.keys:
+        reason = f"one row at every instant, also of no rows; {reason}"
+    return Edge(Label.replaced(edge.label.domain), reason, keys=frozenset(k.name for k in node.keys),
+                windows=edge.windows)
 
 
 def _join(left: Edge, right: Edge) -> Edge:

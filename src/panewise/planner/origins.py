@@ -24,7 +24,7 @@ def united_with_itself(node: n.Node) -> str | None:
                 shown = _values(part)
                 for names in sorted(origins(part), key=sorted):
                     if seen.setdefault(names, shown) != shown:
-                        return " and ".join(sorted(names))
+                        return " and ".join(sorted(names)) or "no input, as an aggregate without GROUP BY has them"
     return None
 
 
@@ -52,6 +52,8 @@ def origins(node: n.Node) -> Origins:
             return frozenset().union(*map(origins, node.parts))
         case n.SemiJoin() | n.AntiJoin() | n.BagDifference():
             return origins(node.left)
+        case n.GroupAggregate(keys=()):  # of no rows it has a row, too
+            return origins(node.input) | {frozenset()}
         case n.BandJoin() | n.TumblingJoin():
             left, right = origins(node.left), origins(node.right)
             return _both(left, right) | left | right  # some without a partner

@@ -212,8 +212,9 @@ class Flows(Mapping[n.Node, Flow]):
     # -- grouping and tables
 
     def _groups(self, node: n.GroupAggregate, below: Flow) -> Flow:
-        domain = prod(self.computed(key.scalar, below) for key in node.keys) if node.keys else 1.0
-        groups = occupied(domain, below.size)
+        groups = 1.0  # also of no rows
+        if node.keys:
+            groups = occupied(prod(self.computed(key.scalar, below) for key in node.keys), below.size)
         values = {key.name: self.computed(key.scalar, below) for key in node.keys}
         return Flow(below.rate + below.expiries, groups, values)
 

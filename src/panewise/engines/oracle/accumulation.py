@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from panewise.core.beginning import BEGINNING
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.tuples import Tup, joined
 from panewise.plan.nodes import Explode, Filter, Join, Node, Project, Qualify, SemiJoin, Union
@@ -24,17 +25,22 @@ __all__ = ["ever_produced", "exposed_windows", "internal_relation", "is_internal
 def ever_produced(d: Definition, node: Node) -> list[Tup]:
     """Every result once, dated by the instant at which it first appeared.
 
-    Where windows move in steps, an aggregate produces a value at every step, changed or not: ten values of a sum
-    that moves every six seconds are a minute (Golab 3.4).
+    What holds over nothing has not appeared: it was there before. Where windows move in steps, an aggregate produces a
+    value at every step, changed or not: ten values of a sum that moves every six seconds are a minute (Golab 3.4).
     """
     steps = d.refreshes(node) if shows_groups(node) else None
+    known = {row.key for row in d.relation(node, BEGINNING, external=True)}
     found: dict[object, Tup] = {}
-    for tau in d.instants(node) if steps is None else steps:
+    for tau in _after_the_beginning(d.instants(node) if steps is None else steps):
         for row in d.relation(node, tau, external=True):
             identity = row.key if steps is None else (row.key, tau)
-            if identity not in found:
+            if identity not in found and identity not in known:
                 found[identity] = replace(row, ts=tau, key=identity, expiry=None)
     return sorted(found.values(), key=lambda t: t.age)
+
+
+def _after_the_beginning(instants: list[int]) -> list[int]:
+    return [tau for tau in instants if tau > BEGINNING]
 
 
 def internal_relation(d: Definition, node: Node, tau: int) -> list[Tup]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from panewise.core.ages import stream_rows
+from panewise.core.beginning import BEGINNING
 from panewise.core.errors import LateRowError
 from panewise.engines.oracle import accumulation, inputs, instants, relations, scopes
 from panewise.engines.oracle.column_types import ColumnTypes
@@ -87,6 +88,8 @@ class Definition:
             self._kept.append(node)
             found = instants.instants_of(self, node, refreshes)
             start = self.registered_at
+            if start is not None:  # a query begins when it is registered
+                found = {max(t, start) if t == BEGINNING else t for t in found}
             self._instants[at] = sorted(t for t in found if start is None or t >= start)
         return self._instants[at]
 

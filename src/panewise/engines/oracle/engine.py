@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.core.ages import numbered
+from panewise.core.beginning import ALWAYS, BEGINNING
 from panewise.core.errors import BadRowError, PlanError, SchemaError
 from panewise.core.places import placed
 from panewise.core.time import AmountGiven
@@ -25,7 +26,7 @@ from panewise.engines.oracle.usable import usable
 from panewise.engines.oracle.windows import Closing
 from panewise.plan.nodes import Named, Node, RelationToStream, WindowAggregate, zone_of
 from panewise.plan.written import text_of
-from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, stops, time_kind
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, stops, time_kind
 from panewise.progress.timeline import Timeline
 
 
@@ -128,7 +129,7 @@ class Oracle:
 
     def instants(self) -> list[int]:
         """Every instant at which the relation can change."""
-        return self._definition.instants(self.plan)
+        return [tau for tau in self._definition.instants(self.plan) if tau > BEGINNING]
 
     def changes(self) -> list[Change]:
         """The net changes of every instant."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from panewise.core.beginning import BEGINNING
 from panewise.engines.oracle import relations, scopes, streams, tables
 from panewise.engines.oracle.accumulation import exposed_windows, is_internal
 from panewise.plan.nodes import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
-    """All instants at which the relation of a node can differ from the instant before."""
+    """All instants at which the relation of a node can differ from the instant before, and the first if it has rows."""
     match node:
         case Window():
             found = {t.ts for t in relations.window_rows(d, node)}
@@ -43,8 +44,9 @@ def instants_of(d: Definition, node: Node, refreshes: bool) -> set[int]:
             return found | set(d.instants(node.table)) if tables.is_retroactive(node) else found
         case RelationToStream():
             return streams.instants_of(d, node, refreshes)
-        case GroupAggregate() if is_internal(node):  # a value at every refresh, changed or not
-            return set(d.instants(node.input, refreshes=refreshes)) | set(d.refreshes(node) or ())
+        case GroupAggregate():
+            found = set(d.instants(node.input, refreshes=refreshes)) | (set() if node.keys else {BEGINNING})
+            return found | set((d.refreshes(node) or ()) if is_internal(node) else ())  # a value at every refresh
         case Lifetime():
             return {t for t in d.instants(node.input, refreshes=refreshes) if t < d.stop(node)}
         case _:

@@ -11,6 +11,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from panewise.core.beginning import ALWAYS, BEGINNING
 from panewise.engines.oracle import accumulation, grouping, operators, scopes, streams, tables
 from panewise.engines.oracle.late import EVERYTHING, TIME
 from panewise.engines.oracle.tuples import Tup, attribute_of, one_zero, partitions, value_of
@@ -89,6 +90,8 @@ def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tu
         case BagDifference():
             return bag_difference(below[0], below[1])
         case GroupAggregate():
+            if tau < ALWAYS and not below[0] and d.relation(node.input, ALWAYS, external=external):
+                return []  # it never had no rows
             return _episodes(d, node, _groups(d, node, below[0]), tau) if external else _groups(d, node, below[0])
     raise NotImplementedError(f"the oracle has no definition of {type(node).__name__}")
 
@@ -144,6 +147,8 @@ def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
     """The rows in the scope of the window at tau; positions are counted by birth, then arrival (erratum P4)."""
     clause, spec = node.clause, node.clause.spec
     born = [t for t in window_rows(d, node) if t.ts <= tau]
+    if not born:  # a calendar does not reach back to the beginning
+        return []
     if spec.clock is Clock.TIME:
         scope = spec.scope(tau)
         seen = [t for t in born if scope.contains(attribute_of(t, clause.attribute)) and shown_from(spec, t) <= tau]
@@ -248,8 +253,14 @@ def _episodes(d: Definition, node: GroupAggregate, rows: list[Tup], tau: int) ->
 
 
 def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
-    """One row per group that has any; one that lost its last row vanishes (Patroumpas and Sellis 4.2)."""
+    """One row per group that has any; one that lost its last row vanishes (Patroumpas and Sellis 4.2).
+
+    Without GROUP BY all rows are one group, which is there without any, as in SQL. It comes from no row then, so it is
+    older than all that do.
+    """
     found: list[Tup] = []
+    if not node.keys and not rows:
+        return [Tup(grouping.aggregates(d, node, []), BEGINNING, ("group", (), frozenset()), ())]
     for key, members in grouping.groups(d, node, sorted(rows, key=lambda t: t.age)):
         values = {**key, **grouping.aggregates(d, node, members)}
         newest = members[-1]

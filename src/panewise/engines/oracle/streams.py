@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from panewise.core.beginning import BEGINNING
 from panewise.engines.oracle import scopes
 from panewise.engines.oracle.tuples import Tup, value_of
 from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind
@@ -28,7 +29,7 @@ def emitted(d: Definition, node: RelationToStream) -> list[Tup]:
         return _restored(d, node)
     if node.kind is Kind.RSTREAM:
         steps = d.refreshes(node.input)
-        times = d.instants(node.input) if steps is None else steps
+        times = [tau for tau in d.instants(node.input) if tau > BEGINNING] if steps is None else steps
         return [_dated(t, tau, i) for tau in times for i, t in enumerate(d.relation(node.input, tau))]
     return _differences(d, node.input, node.kind)
 
@@ -65,9 +66,12 @@ def instants_of(d: Definition, node: RelationToStream, refreshes: bool) -> set[i
 
 
 def _differences(d: Definition, node: Node, kind: Kind) -> list[Tup]:
-    """What is there now and was not an instant ago, or the reverse; bags of values, so a replaced copy is no change."""
+    """What is there now and was not an instant ago, or the reverse; bags of values, so a replaced copy is no change.
+
+    What holds over nothing was there before: it has not come, and it can go.
+    """
     found: list[Tup] = []
-    before: list[Tup] = []
+    before = d.relation(node, BEGINNING)
     for tau in d.instants(node):
         now = d.relation(node, tau)
         gained, lost = _bag(now), _bag(before)
@@ -96,7 +100,7 @@ def _restored(d: Definition, node: RelationToStream) -> list[Tup]:
         return []
     found: list[Tup] = []
     tau: int | None = refresh_at_or_after(spec, came[0].ts)
-    previous, before = None, _bag([])
+    previous, before = None, _bag(d.relation(continuous, BEGINNING))
     last = refresh_at_or_after(spec, max(d.last_shown(continuous), *(t.ts for t in came + went)))
     while tau is not None and tau <= last:
         now = d.relation(continuous, tau)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from panewise.core.ages import first_in_table
+from panewise.core.beginning import ALWAYS
 from panewise.core.errors import SchemaError
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.late import kind_of
 from panewise.engines.oracle.tuples import Tup, joined, ordinal, value_of
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source, Table, TableJoin
-from panewise.planner.forms import ALWAYS, CHANGE, is_retroactive, table_of
+from panewise.planner.forms import CHANGE, is_retroactive, table_of
 from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.beginning import ALWAYS
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.grouping import group_codes
 from panewise.kernels.relations.delta import Delta, Lives, by_age, gather, stacked
@@ -102,7 +103,7 @@ def _nothing_cancels(events: Changes) -> bool:
 
 def _in_order(events: Changes) -> Ordinals | None:
     """By instant, what went before what came, ties by age; None where they are in that order."""
-    return by_age(2 * events.at + (events.sign > 0), events.age)
+    return by_age(2 * np.maximum(events.at, ALWAYS) + (events.sign > 0), events.age)  # twice the beginning is too far
 
 
 def _taken(events: Changes, order: Ordinals | None) -> Changes:

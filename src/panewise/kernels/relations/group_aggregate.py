@@ -1,6 +1,7 @@
 """Aggregates over the current contents of a relation: one row per group that has any, replaced when it changes.
 
 A group that lost its last row vanishes (Patroumpas and Sellis 4.2); what changes twice at one instant is told once.
+Without keys all rows are one group, which has a row also when it has no rows, from the beginning on, as in SQL.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.order import Last
+from panewise.core.ages import NOBODY
+from panewise.core.beginning import ALWAYS, BEGINNING
 from panewise.core.ordinals import Ordinals
 from panewise.core.scalar import Scalar
 from panewise.functions import evaluate
@@ -20,7 +23,7 @@ from panewise.kernels.grouping import group_codes
 from panewise.kernels.partials import BoundAggregate
 from panewise.kernels.relations.cell_values import RunningStates
 from panewise.kernels.relations.closing import Closer, Closing
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, gather, integers
+from panewise.kernels.relations.delta import FOREVER, NO_ENDS, Delta, Ends, Lives, Uids, gather, integers
 from panewise.kernels.relations.group_contents import Gone, GroupContents, KeptRows, OnlyStates
 from panewise.kernels.relations.live_codes import LiveCodes, renumbered
 from panewise.kernels.relations.merging import Merged, StateRow, flat
@@ -32,6 +35,8 @@ from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.kernels.relations.sweep import Cells, cells_of, signs, summed
 
 GROUP = "group"
+SAME, OTHER = FOREVER - 1, FOREVER
+"""What stands for the value shown before, where every value is told anew: that of no rows, and any other."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,10 @@ class GroupAggregate(RelationOperator):
         self._groups = 0  # that have rows
         self._current = Payload(pa.schema([a.result_field for a in grouped.aggregates]))
         self._running = {a.name: RunningStates(a) for a in grouped.aggregates if is_subtractable(a)}
+        self._whole, self._begun = not len(grouped.keys), False
+        self._of_no_rows = pa.table(
+            [pa.array([a.function.finish(a.function.init())], a.result_field.type) for a in grouped.aggregates],
+            schema=self._current.schema)
         self.contents: GroupContents = self._contents(queue)
 
     def _contents(self, queue: ExpiryQueue | None) -> GroupContents:
@@ -95,6 +104,7 @@ class GroupAggregate(RelationOperator):
         groups = max(len(self._codes), 1)
         for part, value in ((self._counts, 0), (self._shown, -1), (self._slot, -1)):
             part.extend_to(groups, value)
+        begins, was_empty = self._begin(upto), bool(self._whole and self._counts.values[0] == 0)
         gone = self.contents.leave(delta, upto)
         brief = lives.expires < upto
         cells = cells_of(np.concatenate([codes, codes[brief], gone.table.column(0).to_numpy()]),
@@ -104,11 +114,36 @@ class GroupAggregate(RelationOperator):
         self._count(cells, after)
         states = StepStates(self.contents, cells, lives, gone, upto)
         values = self._values(cells, after > 0, (lives, brief, gone, sign), states)
-        out, ends = self._replaced(cells, after, values, states)
+        out, ends = self._replaced(cells, after, values, states, SAME if was_empty else OTHER)
+        if begins is not None:
+            out, ends = self._since_the_beginning(begins, ends, out), NO_ENDS
         self.contents.keep(lives.filter(~brief), upto, groups, states.after)
         settled = self._close(upto) if self._closing else integers()
         self._forget_groups()
         return Delta(out, ends, delta.ticks, settled)
+
+    def _begin(self, upto: int) -> int | None:
+        """Show the value of no rows, together with what was always there; its number, where that is now."""
+        if not self._whole or self._begun or upto <= ALWAYS:
+            return None
+        self._begun, self._slot.values[0] = True, self._current.count
+        if not self._every:
+            self._current.append(self._of_no_rows)
+        (uid,) = self._uids.draw(1).tolist()
+        self._shown.values[0] = uid
+        return int(uid)
+
+    def _since_the_beginning(self, uid: int, ends: Ends, out: Lives) -> Lives:
+        """What is shown in the first step: the value of no rows, until another takes its place.
+
+        Where rows were always there it never held, and nothing is computed of it.
+        """
+        until = ends.at if len(ends) else np.array([FOREVER])
+        if until[0] <= ALWAYS:
+            return out
+        number = np.array([uid])
+        age = np.array([[BEGINNING], [NOBODY if self._every else uid]])
+        return Lives.concat([Lives(self._of_no_rows, number, np.array([BEGINNING]), until, age), out])
 
     def _count(self, cells: Cells, after: Ordinals) -> None:
         """Rows by group, and groups that have any."""
@@ -145,21 +180,28 @@ class GroupAggregate(RelationOperator):
             columns.append(aggregate.function.finish_all([s.take(kept) for s in found], aggregate.inputs))
         return pa.table(columns, schema=self._current.schema) if columns else pa.table({})
 
-    def _replaced(self, cells: Cells, after: Ordinals, values: pa.Table, states: StepStates) -> tuple[Lives, Ends]:
+    def _replaced(self, cells: Cells, after: Ordinals, values: pa.Table, states: StepStates,
+                  shown_before: int) -> tuple[Lives, Ends]:
         """New rows where a value changed, and the ends of those they replace."""
         starts = cells.starts
         touched = cells.code[starts]
         shown = self._shown.values[touched] >= 0
-        worth = np.full(len(cells), -1, np.int64)  # equal numbers for equal rows, -1 where the group is empty
+        there = after > 0
+        place = np.cumsum(there) - 1  # of the values
+        if self._whole:
+            place[~there], values = values.num_rows, pa.concat_tables([values, self._of_no_rows]).combine_chunks()
+        shows = there | self._whole
+        worth = np.full(len(cells), -1, np.int64)  # equal numbers for equal rows, -1 where nothing is shown
         before = np.full(len(touched), -1, np.int64)
-        if self._every or not values.num_columns:
-            worth[after > 0] = np.arange(np.count_nonzero(after > 0)) if self._every else 0
-            before[shown] = FOREVER if self._every else 0
+        if self._every:
+            worth[shows], before[shown] = np.where(there, place, SAME)[shows], shown_before
+        elif not values.num_columns:
+            worth[shows], before[shown] = 0, 0
         else:
             old = self._current.take(self._slot.values[touched[shown]])
             both = pa.concat_tables([old, values])
             numbers = group_codes(both.columns)[0] if both.num_rows else integers()
-            before[shown], worth[after > 0] = numbers[: old.num_rows], numbers[old.num_rows :]
+            before[shown], worth[shows] = numbers[: old.num_rows], numbers[old.num_rows :][place[shows]]
         previous = integers(len(cells))
         previous[1:] = worth[:-1]
         previous[starts] = before
@@ -169,7 +211,6 @@ class GroupAggregate(RelationOperator):
         same = code[1:] == code[:-1]
         until[:-1][same] = at[1:][same]
         begins = worth[changed] >= 0
-        place = np.cumsum(after > 0) - 1
         table = self._table(code[begins], gather(values, place[changed[begins]]))
         uid = self._uids.draw(int(np.count_nonzero(begins)))
         first = np.r_[True, ~same] if len(code) else np.empty(0, np.bool_)
@@ -178,8 +219,10 @@ class GroupAggregate(RelationOperator):
         self._note(code, np.r_[~same, True] if len(code) else first, begins, uid, table)
         born = at[begins]
         age = np.stack([born, uid])
-        if self._every and len(cells):  # as young as its newest row
+        if self._every and len(cells):  # as young as its newest row; older than all without any
             age = states.ages(NEWEST)[:, changed[begins]]
+            empty = ~there[changed[begins]]
+            age[0, empty], age[1:, empty] = BEGINNING, NOBODY
         return Lives(table, uid, born, until[begins], age), ends
 
     def _table(self, codes: Ordinals, values: pa.Table) -> pa.Table:
@@ -233,6 +276,7 @@ class GroupAggregate(RelationOperator):
         moved = np.full(max(len(self._codes), 1), -1, np.int64)
         moved[used] = np.arange(len(used))
         header, tables = self.contents.saved(used, moved)
+        used = np.zeros(1, np.int64) if self._begun else used  # shown with rows or without
         tables["keys"] = self._codes.values(used)
         tables["groups"] = pa.table({"count": self._counts.values[used], "shown": self._shown.values[used]})
         tables["current"] = self._current.take(self._slot.values[used]) if not self._every else pa.table({})
@@ -243,9 +287,10 @@ class GroupAggregate(RelationOperator):
     def restore(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Become what ``snapshot`` saved."""
         groups = tables["groups"]
-        self._groups = groups.num_rows
+        self._groups = int(np.count_nonzero(groups.column("count").to_numpy()))
+        self._begun = self._whole and groups.num_rows > 0
         numbers = self._codes.load(tables["keys"], groups.num_rows)
-        if not len(self._grouped.keys):  # all rows are one group
+        if self._whole:  # all rows are one group
             numbers = np.zeros(groups.num_rows, np.int64)
         self._counts, self._shown = (renumbered(groups.column(n).to_numpy(), numbers) for n in ("count", "shown"))
         self._slot = renumbered(np.arange(groups.num_rows), numbers)
@@ -255,7 +300,7 @@ class GroupAggregate(RelationOperator):
         for name, running in self._running.items():
             saved = tables[f"state:{name}"]
             running.columns = [renumbered(c.to_numpy(), numbers) for c in saved.columns]
-        self.contents.load(header, tables, numbers)
+        self.contents.load(header, tables, numbers[: self._groups])
         self._closing.forget()
 
     def counters(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.beginning import BEGINNING
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.relations.changes import Changes, NetChanges
 from panewise.kernels.relations.delta import FOREVER, Delta, Lives, Uids, gather, stacked, ticks_of
@@ -34,14 +35,17 @@ class Produced(RelationOperator):
         self.schema, self._uids, self._ticking = schema, uids, ticking
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
-        """What was born; what ends does not matter."""
+        """What was born; what ends does not matter, nor what was there from the beginning."""
         lives = inputs[0].lives
+        lives = lives.filter(lives.born > BEGINNING)
         out = dated(lives.table, lives.born, lives.age, self._uids)
         return Delta(out, ticks=np.unique(out.born) if self._ticking else inputs[0].ticks)
 
 
 class ChangesAsStream(RelationOperator):
     """What came (Istream) or what went (Dstream), as bags of values: a replaced copy is no change.
+
+    What was there from the beginning has not come.
 
     With ``refreshes`` of a window events are put out at the next of its refreshes (the restore form).
     """
@@ -56,7 +60,7 @@ class ChangesAsStream(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """The net changes of one direction."""
         changes = self._net.step(inputs[0], upto)
-        chosen = np.flatnonzero(changes.sign == self._sign)
+        chosen = np.flatnonzero((changes.sign == self._sign) & (changes.at > BEGINNING))
         table, at, age = gather(changes.table, chosen), changes.at[chosen], changes.age[:, chosen]
         if self._refreshes is not None:
             at = refreshes_at_or_after(self._refreshes, at)
@@ -155,7 +159,7 @@ class RestoredSnapshots(RelationOperator):
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Changes of the continuous relation, gathered by refresh."""
         (delta,) = inputs
-        changes = self._net.step(delta, upto)
+        changes = self._from_the_beginning(self._net.step(delta, upto))
         at = refreshes_at_or_after(self._spec, changes.at)
         self._note(changes, at)
         if self._shown.last is not None:
@@ -166,6 +170,17 @@ class RestoredSnapshots(RelationOperator):
         both = Lives.concat([short, whole]).by_birth()
         out = Lives(both.table, self._uids.draw(len(both)), both.born, both.expires, both.age)
         return Delta(out, ticks=np.unique(out.born) if self._ticking else None)
+
+    def _from_the_beginning(self, changes: Changes) -> Changes:
+        """Changes without what was there before all: that is as if the last refresh had shown it."""
+        first = changes.at == BEGINNING
+        if not first.any():
+            return changes
+        codes = self._codes.codes(gather(changes.table, np.flatnonzero(first)), int(np.count_nonzero(first)))
+        self._before.extend_to(len(self._codes), 0)
+        np.add.at(self._before.values, codes, 1)
+        later = np.flatnonzero(~first)
+        return Changes(gather(changes.table, later), changes.at[later], changes.sign[later], changes.age[:, later])
 
     def _note(self, changes: Changes, at: Ordinals) -> None:
         if not len(at):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.beginning import ALWAYS
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind, Ordinals
@@ -17,7 +18,6 @@ from panewise.core.schema import SourceSchema
 from panewise.kernels.relations.delta import Mask
 from panewise.kernels.relations.waiting import SourceRows
 from panewise.plan.nodes import Named, Source, TimePairs, WindowAggregate
-from panewise.planner.forms import ALWAYS
 from panewise.progress.late import LatePolicy
 from panewise.progress.policy import parse_progress
 from panewise.progress.punctuation import Punctuation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -330,7 +331,16 @@ class RelationQuery(ShowsLateRowsInside, TellsPromises, ShowsBadRows):
         """The relation at the last complete instant: the rows that are there, in no particular order."""
         if not self._current:
             raise PlanError("the relation as it is now is kept if that is asked for: open the query with current=True")
+        if self._reached == NO_BOUND and not self._tables:
+            return self._over_nothing
         return self._results.current()
+
+    @cached_property
+    def _over_nothing(self) -> pa.Table:
+        """What is there before anything has come: a query of which all inputs end at once shows it."""
+        query = RelationQuery(self.plan, style=self.style, current=True)
+        query.finish()
+        return query.current()
 
     def nothing(self) -> pa.Table:
         """No results, with their columns."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.beginning import ALWAYS, BEGINNING
 from panewise.core.columns import with_one_zero
 from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
-from panewise.kernels.relations.changes import Changes, NetChanges, changes_of
+from panewise.kernels.relations.changes import Changes, NetChanges, changes_of, net
 from panewise.kernels.relations.delta import FOREVER, Delta, Lives
 from panewise.kernels.relations.operator import Saved
 from panewise.kernels.relations.stores.alive import AliveRows, KeepsAlive
 from panewise.kernels.relations.stores.queues import Unqueued
-from panewise.planner.forms import ALWAYS, CHANGE, EXPIRES_AT, VALID_FROM, Form
+from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form
 from panewise.planner.labels import Label
 from panewise.queries.relations.styles import Style, queue_for
 from panewise.queries.relations.tree import Stage
@@ -154,6 +156,8 @@ class NamedChangesForm(ResultForm):
         return self._told(changes_of(delta.gone, delta.lives, upto))
 
     def _told(self, changes: Changes) -> pa.Table:
+        if (changes.at == BEGINNING).any():  # told together with what was always there
+            changes = net(replace(changes, at=np.maximum(changes.at, ALWAYS)))
         dated = with_one_zero(changes.table).append_column(VALID_FROM, self.instants(changes.at))
         return dated.append_column(CHANGE, pa.array(changes.sign))
 

@@ -105,6 +105,8 @@ class WholeInput:
             for row in batch.select(["shard", "part", "payload"]).to_pylist():
                 if row["payload"] is not None:
                     payloads.setdefault(row["shard"], []).append((row["part"], row["payload"]))
+        if not payloads and self.config.shards == 1:  # an aggregate without GROUP BY has a row of no rows, too
+            payloads = {0: []}
         for number, parts in sorted(payloads.items()):
             tables = [unpacked(payload) for _, payload in sorted(parts, key=lambda p: p[0])]
             parts.clear()
