@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from panewise.engines.spark.batch import batch_strategy
+from panewise.engines.spark.failures import while_it_lives
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.meaning import as_meant, note
 from panewise.engines.spark.queries.running import explain_hosting, is_hosted
@@ -28,6 +29,7 @@ class Step:
     state: str = "none"
 
 
+@while_it_lives()
 def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
                    stats: Stats = None, joins: str = "auto", late: str = "generous", exact: bool = False) -> str:
     """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state.

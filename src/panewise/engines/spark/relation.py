@@ -20,6 +20,7 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.user_functions import called_in
 from panewise.engines.spark.exploding import depth, exploded, spread
+from panewise.engines.spark.failures import while_it_lives
 from panewise.engines.spark.own_functions import computed_in_python
 from panewise.engines.spark.quoting import quoted as quoted  # noqa: PLC0414 (known by this name elsewhere)
 from panewise.engines.spark.types import arrow_type
@@ -115,6 +116,7 @@ def data_columns(frame: DataFrame) -> list[str]:
     return [c for c in frame.columns if c not in SIDE_COLUMNS]
 
 
+@while_it_lives()
 def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
     """What a query may refer to in a DataFrame; side columns such as punctuation are not among it."""
     wanted = set(data_columns(frame))
