@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         read_parts,
         read_stream,
         register_parts,
+        split_bad,
         split_late,
     )
     from panewise.progress.punctuation import END, Punctuation
@@ -58,6 +59,7 @@ __all__ = [
     "register_parts",
     "run",
     "spark_session",
+    "split_bad",
     "split_late",
     "sql",
     "stream",
@@ -71,7 +73,7 @@ _HOMES = {
     "PanewiseError": "panewise.core.errors",
     **dict.fromkeys(("StatusListener", "arrival", "current_state", "plain_errors", "punctuated", "query_status",
                      "read_auction", "read_batch", "read_current", "read_parts", "read_stream", "register_parts",
-                     "split_late"),
+                     "split_bad", "split_late"),
                     "panewise.engines.spark"),
     **dict.fromkeys(("END", "Punctuation"), "panewise.progress.punctuation"),
 }

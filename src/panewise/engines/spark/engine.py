@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from panewise.core.errors import PlanError
-from panewise.engines.spark.admitting import admitted
+from panewise.engines.spark.admitting import admitted, unmarked
 from panewise.engines.spark.batch import batch, batch_strategy
+from panewise.engines.spark.failures import while_it_lives
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.meaning import as_meant
 from panewise.engines.spark.queries.running import (
@@ -32,6 +33,7 @@ from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.queries.admission import InputRules
 
 
+@while_it_lives()
 def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
         progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None,
         joins: str = "auto", rules: InputRules | None = None, exact: bool = False) -> DataFrame:
@@ -40,14 +42,15 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
     one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
     plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's own join, which is
-    refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows without a
-    time. ``exact`` sums floats in kernels where Spark would add, and round, them.
+    refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows that
+    cannot be used. ``exact`` sums floats in kernels where Spark would add, and round, them.
     """
     if any(frame.isStreaming for frame in inputs.values()):
         warn_of_the_clock(plan)
     plan = begun_at(plan, instant_now())
     with as_meant(plan, inputs):
-        return _run(plan, admitted(plan, inputs, rules), late, progress, emit, stats, joins, exact)
+        usable = admitted(plan, inputs, rules)
+        return usable.beside(_run(plan, usable.inputs, late, progress, emit, stats, joins, exact))
 
 
 def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, progress: str | Mapping[str, str],
@@ -73,6 +76,7 @@ def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, pr
     return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats, joins=joins)
 
 
+@while_it_lives()
 @refuses_at_place
 def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
               stats: Stats = None, exact: bool = False) -> DataFrame:
@@ -83,6 +87,7 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
     """
     check(plan, "spark")
     with as_meant(plan, inputs):
+        inputs = unmarked(plan, inputs)
         if is_stateless(plan):
             return passed_on(plan, inputs)
         if is_hosted(plan):
@@ -91,6 +96,7 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
         return batch(take_apart(plan, inputs, exact=exact), LatePolicy.parse(late))
 
 
+@while_it_lives()
 @refuses_at_place
 def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
                   progress: str | Mapping[str, str] = "source", shards: int | None = None,
@@ -111,7 +117,7 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
         raise PlanError(f"emit={emit!r} is for relations over windows and pairs of streams: other results say by their "
                         "window when they are complete, or need not say it")
     with as_meant(plan, inputs):
-        return _streamed(plan, inputs, LatePolicy.parse(late), progress, shards, emit, stats, joins)
+        return _streamed(plan, unmarked(plan, inputs), LatePolicy.parse(late), progress, shards, emit, stats, joins)
 
 
 def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, progress: str | Mapping[str, str],
