@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panewise.aggregates import Aggregate, register
-    from panewise.api import Results, Run, explain, follow, function, open_query, run, spark_session, sql, stream, table
+    from panewise.api import (
+        Results,
+        Run,
+        explain,
+        follow,
+        function,
+        kept_instant,
+        open_query,
+        run,
+        spark_session,
+        sql,
+        stream,
+        table,
+    )
     from panewise.core.errors import PanewiseError
     from panewise.engines.spark import (
         StatusListener,
@@ -46,6 +59,7 @@ __all__ = [
     "explain",
     "follow",
     "function",
+    "kept_instant",
     "open_query",
     "plain_errors",
     "punctuated",
@@ -68,8 +82,8 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Aggregate", "register"), "panewise.aggregates"),
-    **dict.fromkeys(("Results", "Run", "explain", "follow", "function", "open_query", "run", "spark_session", "sql",
-                     "stream", "table"), "panewise.api"),
+    **dict.fromkeys(("Results", "Run", "explain", "follow", "function", "kept_instant", "open_query", "run",
+                     "spark_session", "sql", "stream", "table"), "panewise.api"),
     "PanewiseError": "panewise.core.errors",
     **dict.fromkeys(("StatusListener", "arrival", "current_state", "plain_errors", "punctuated", "query_status",
                      "read_auction", "read_batch", "read_current", "read_parts", "read_stream", "register_parts",

@@ -28,6 +28,7 @@ from panewise.cli.terminal import (
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
 from panewise.core.time import SECOND, parse_duration
+from panewise.plan.run_instant import begun_at, instant_now, warn_of_the_clock
 from panewise.planner.capabilities import check
 from panewise.planner.statistics import parse_statistics
 from panewise.queries.admission import InputRules
@@ -79,12 +80,14 @@ def _run(options: argparse.Namespace) -> int:
                        day=options.day, suppress_partial=options.suppress_partial)
         check_read(plan, frames)
         check(plan, options.engine)
+        warn_of_the_clock(plan)
         if options.checkpoint is not None:
             known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
             label = CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
                                           progress=options.progress or "source")
             stack.callback(label.close)
             plan = label.begun(plan)
+        plan = begun_at(plan, instant_now())  # without a checkpoint there is no restart
         stats = parse_statistics(options.stats) if options.stats else None
         results = run(plan, frames, late=options.late, progress=_progress(given, options.progress),
                       emit=options.emit, stats=stats, joins=options.joins, rules=beside(rules), exact=options.exact)

@@ -25,12 +25,17 @@ from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
-from panewise.plan.run_instant import begun_at, instant_now, warn_of_the_clock
+from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
 from panewise.plan.written import refuses_at_place
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.queries.admission import InputRules
+
+NOT_KEPT = ("now() is the instant the run began, also after a restart, and over a streaming DataFrame nothing here "
+            "knows where Spark will keep its checkpoint: give the instant, now=pw.kept_instant('FOLDER'), which keeps "
+            "it in a folder beside the checkpoint, or now=datetime(…, tzinfo=UTC); for the time of a row use its time "
+            "column")
 
 
 @while_it_lives()
@@ -45,12 +50,17 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
     refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows that
     cannot be used. ``exact`` sums floats in kernels where Spark would add, and round, them.
     """
-    if any(frame.isStreaming for frame in inputs.values()):
-        warn_of_the_clock(plan)
-    plan = begun_at(plan, instant_now())
+    plan = _begun(plan, inputs)
     with as_meant(plan, inputs):
         usable = admitted(plan, inputs, rules)
         return usable.beside(_run(plan, usable.inputs, late, progress, emit, stats, joins, exact))
+
+
+def _begun(plan: Node, inputs: Mapping[str, DataFrame]) -> Node:
+    """The plan with the present instant, unless a later start would have another."""
+    if any(frame.isStreaming for frame in inputs.values()) and reads_the_clock(plan):
+        raise PlanError(NOT_KEPT)
+    return begun_at(plan, instant_now())
 
 
 def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, progress: str | Mapping[str, str],
@@ -86,6 +96,7 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
     arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
     """
     check(plan, "spark")
+    plan = _begun(plan, inputs)
     with as_meant(plan, inputs):
         inputs = unmarked(plan, inputs)
         if is_stateless(plan):
@@ -113,6 +124,7 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     how far results are.
     """
     check(plan, "spark")
+    plan = _begun(plan, inputs)
     if emit.strip().lower() == PUNCTUATED and (is_stateless(plan) or not is_hosted(plan)):
         raise PlanError(f"emit={emit!r} is for relations over windows and pairs of streams: other results say by their "
                         "window when they are complete, or need not say it")
