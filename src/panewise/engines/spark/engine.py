@@ -19,7 +19,7 @@ from panewise.engines.spark.queries.running import (
     query_batch,
     query_stream,
 )
-from panewise.engines.spark.relation import is_stateless, passed_on
+from panewise.engines.spark.relation import PASSING, is_stateless, passed_on
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
@@ -172,7 +172,7 @@ def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
     if is_stateless(plan):
-        return "strategy: columns and filters in the JVM; rows pass as they come"
+        return PASSING
     if is_hosted(plan):
         with as_meant(plan, inputs):
             return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins, late=late)

@@ -28,6 +28,7 @@ from panewise.engines.spark.wire import CONTROL, INPUT, LATE_COLUMN, OWN, SIDE_C
 from panewise.plan.nodes import Explode, Filter, Node, Project, Qualify, Source, Union
 
 STATELESS = (Source, Filter, Project, Explode, Qualify, Union)
+PASSING = "strategy: columns and filters in the JVM, with functions of your own in Python; rows pass as they come"
 
 
 def scalar_column(scalar: Scalar, frame: DataFrame) -> Column:
