@@ -58,6 +58,14 @@ def test_a_row_that_a_window_would_see_stops_the_run_or_is_left_out(query: str, 
     assert sorted(row.k for row in pw.sql(query, **given, bad_rows="skip").collect()) == ["a", "c"]
 
 
+@pytest.mark.parametrize("query", [RELATION, AGGREGATE])
+def test_the_line_of_a_row_without_a_time_is_named_where_the_source_knows_it(query: str, spark: SparkSession,
+                                                                             tmp_path: Path) -> None:
+    (tmp_path / "s.ndjson").write_text('{"ts": 1, "k": "a"}\n{"ts": 2, "k": "b"}\n{"ts": null, "k": "c"}\n')
+    with pytest.raises(PanewiseError, match=r"'ts' is null in a row \(line 3\); every row needs"), plain_errors():
+        pw.sql(query, s=pw.read_batch(spark, tmp_path / "s.ndjson", time="ts")).collect()
+
+
 def test_the_call_that_replaces_window_takes_the_policy_too(spark: SparkSession) -> None:
     found = pw.stream(frame(spark), time="ts", bad_rows="skip").window(range=5, slide=5).agg(n="count(*)")
     assert [row.n for row in found.collect()] == [2]
