@@ -107,6 +107,13 @@ def test_bad_rows_of_a_dataframe_leave_beside_its_results(query: str, spark: Spa
     assert {r.place for r in bad.collect()} == {"stream 's'"}
 
 
+def test_rows_that_need_no_time_leave_nothing_beside_the_results(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("a",), (None,)], "k string")
+    results, bad = pw.split_bad(pw.sql("SELECT k FROM s", s=rows, bad_rows="aside"))
+    assert {row.k for row in results.collect()} == {"a", None}
+    assert bad.collect() == []
+
+
 def test_bad_rows_of_a_dataframe_go_to_a_file_as_in_process(spark: SparkSession, tmp_path: Path) -> None:
     in_process(DROPPING, bad_rows=f"aside:{tmp_path / 'here'}")
     rows = spark.createDataFrame(MANY, "ts long, k string")

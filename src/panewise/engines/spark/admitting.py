@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -50,14 +50,14 @@ class Admitted:
     inputs: Mapping[str, DataFrame]
     bad: tuple[DataFrame, ...] = ()
     """One column of text each, as it stands beside the results."""
-    path: Path | None = None
+    policy: BadRowPolicy = field(default_factory=BadRowPolicy)
 
     def beside(self, results: DataFrame) -> DataFrame:
         """The results with the bad rows; those that go to a file are written there, now."""
-        if self.path is not None:
-            _write(self.path, self.bad)
+        if self.policy.path is not None:
+            _write(self.policy.path, self.bad)
             return results
-        if not self.bad:
+        if self.policy.action is not BadRowAction.ASIDE:
             return results
         if BAD in results.columns:
             raise PlanError(f"the query names a column {BAD!r}, in which bad rows leave: give it another name")
@@ -87,7 +87,7 @@ def admitted(plan: Node, inputs: Mapping[str, DataFrame], rules: InputRules | No
         kept[name] = found.usable(policy)
         if policy.action is BadRowAction.ASIDE and found.can_be_bad:
             bad.append(found.texts())
-    return Admitted(kept, tuple(bad), rules.bad_rows.path)
+    return Admitted(kept, tuple(bad), rules.bad_rows)
 
 
 def unmarked(plan: Node, inputs: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
