@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from panewise.aggregates import Aggregate, register
-    from panewise.api import Results, Run, explain, follow, function, open_query, run, spark_session, sql, stream, table
+    from panewise.api import (
+        Results,
+        Run,
+        explain,
+        follow,
+        function,
+        kept_instant,
+        open_query,
+        run,
+        spark_session,
+        sql,
+        stream,
+        table,
+    )
     from panewise.core.errors import PanewiseError
     from panewise.engines.spark import (
         StatusListener,
@@ -28,6 +41,7 @@ if TYPE_CHECKING:
         read_parts,
         read_stream,
         register_parts,
+        split_bad,
         split_late,
     )
     from panewise.progress.punctuation import END, Punctuation
@@ -45,6 +59,7 @@ __all__ = [
     "explain",
     "follow",
     "function",
+    "kept_instant",
     "open_query",
     "plain_errors",
     "punctuated",
@@ -58,6 +73,7 @@ __all__ = [
     "register_parts",
     "run",
     "spark_session",
+    "split_bad",
     "split_late",
     "sql",
     "stream",
@@ -66,12 +82,12 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Aggregate", "register"), "panewise.aggregates"),
-    **dict.fromkeys(("Results", "Run", "explain", "follow", "function", "open_query", "run", "spark_session", "sql",
-                     "stream", "table"), "panewise.api"),
+    **dict.fromkeys(("Results", "Run", "explain", "follow", "function", "kept_instant", "open_query", "run",
+                     "spark_session", "sql", "stream", "table"), "panewise.api"),
     "PanewiseError": "panewise.core.errors",
     **dict.fromkeys(("StatusListener", "arrival", "current_state", "plain_errors", "punctuated", "query_status",
                      "read_auction", "read_batch", "read_current", "read_parts", "read_stream", "register_parts",
-                     "split_late"),
+                     "split_bad", "split_late"),
                     "panewise.engines.spark"),
     **dict.fromkeys(("END", "Punctuation"), "panewise.progress.punctuation"),
 }

@@ -21,7 +21,8 @@ from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.partial_stage import PartialStage
 from panewise.engines.spark.shard import Shard, ShardConfig
 from panewise.engines.spark.sharding import SHARD, shard_labels
-from panewise.engines.spark.sources import Place, StreamOptions, Walker
+from panewise.engines.spark.source_options import StreamOptions
+from panewise.engines.spark.sources import Place, Walker
 from panewise.kernels.partials import bind
 from panewise.kernels.state_file import table_from_bytes
 from panewise.progress.late import LatePolicy

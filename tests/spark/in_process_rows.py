@@ -35,7 +35,8 @@ from panewise.engines.spark.row_shard import RowShardConfig
 from panewise.engines.spark.row_stage import RowStage
 from panewise.engines.spark.shard import ShardConfig
 from panewise.engines.spark.sharding import SHARD, shard_labels
-from panewise.engines.spark.sources import Place, StreamOptions, Walker
+from panewise.engines.spark.source_options import StreamOptions
+from panewise.engines.spark.sources import Place, Walker
 from panewise.engines.spark.wire import CHANGE_COLUMN, CONTROL, POSITION, ROW_BOUND
 from panewise.kernels.emission import Emission
 from panewise.kernels.partials import BoundAggregate, bind

@@ -21,6 +21,8 @@ from spark.processes import python_workers, under
 TESTS = Path(__file__).parents[1]
 KINDS = ("driver", "worker", "executor")
 DEADLINE = 600
+LONGEST = 5.0
+"""Seconds after which a micro-batch that goes on as the others do is over."""
 
 
 @dataclass
@@ -65,9 +67,9 @@ class Victim:
             return len(self.times) > batches
 
     def inside_a_batch(self, random: Random) -> float:
-        """A random share of the time that its latest micro-batch took."""
-        lasted = self.times[-1] - self.times[-2] if len(self.times) > 1 else 5.0
-        return random.uniform(0, lasted)
+        """A random share of the time that its latest micro-batch took; the first takes much longer than the next."""
+        lasted = self.times[-1] - self.times[-2] if len(self.times) > 1 else LONGEST
+        return random.uniform(0, min(lasted, LONGEST))
 
     def kill(self, kind: str, cluster: Cluster | None, random: Random) -> bool:
         """Kill a process of this run: the driver with all that is under it, a Python worker, or an executor."""

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from conformance.cases import Case
 from conformance.runners import spark_batch, spark_streaming, write_case
-from panewise.core.errors import PanewiseError, PlanError
+from panewise.core.errors import PanewiseError, PlanError, SqlError
 from panewise.engines.spark import meaning
 from panewise.engines.spark.engine import run_streaming
 from panewise.engines.spark.failures import plain_errors
@@ -52,6 +52,35 @@ def test_an_expression_means_the_same_with_a_window_and_without(spark: SparkSess
     plain = pw.sql("SELECT dayofweek(d) AS day FROM s", s=days(spark)).collect()
     windowed = pw.sql("SELECT dayofweek(d) AS day FROM s [RANGE 5]", s=days(spark)).collect()
     assert [row.day for row in plain] == [row.day for row in windowed] == [4, 5]
+
+
+@pytest.mark.parametrize("call", ["reflect('java.lang.Math', 'random')", "java_method('java.lang.Math', 'random')",
+                                  "input_file_name()", "rand()", "uuid()"])
+@pytest.mark.parametrize("source", ["s", "s [RANGE 5]"])
+def test_what_is_no_function_of_the_row_is_refused_where_the_jvm_could_compute_it(call: str, source: str,
+                                                                                  spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value AS ts", "timestamp AS d")
+    for frame in (days(spark), stream):
+        with pytest.raises(SqlError, match=r"column 8: \w+\(...\) cannot be part of a query"):
+            pw.sql(f"SELECT {call} AS x FROM {source}", s=frame, progress="source")
+        with pytest.raises(SqlError, match="cannot be part of a query"):
+            pw.stream(frame, time="ts").where(f"{call} IS NOT NULL").window(range=5).plan(n="count(*)")
+
+
+def test_explain_says_who_computes_what(spark: SparkSession) -> None:
+    def doubled(ts: int) -> int:
+        return 2 * ts
+
+    plain = pw.explain("SELECT dayofweek(d) AS day FROM s", s=days(spark))
+    assert "On Spark\nstrategy: columns and filters in the JVM" in plain
+    assert "shard" not in plain
+    windowed = pw.explain("SELECT dayofweek(d) AS day FROM s [RANGE 5]", s=days(spark))
+    assert windowed.count("computed by") == 1
+    assert "computed by Spark over the results: DAYOFWEEK(d)" in windowed
+    own = pw.explain("SELECT doubled(ts) AS x FROM s [RANGE 5] WHERE dayofweek(d) > 1", s=days(spark),
+                     functions={"doubled": doubled})
+    assert "computed by Spark before the shuffle: s: DAYOFWEEK(d) > 1\n" in own
+    assert "computed by Spark over the results: DOUBLED(ts) (in Python)" in own
 
 
 def test_functions_that_only_spark_has_work_wherever_the_jvm_computes_them(spark: SparkSession) -> None:

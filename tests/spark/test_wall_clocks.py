@@ -20,7 +20,8 @@ from panewise.core.time import SECOND
 from panewise.engines.spark.fragment import ORDINAL
 from panewise.engines.spark.progress import derived
 from panewise.engines.spark.shard_progress import ShardProgress
-from panewise.engines.spark.sources import FileStreamReader, Place, StreamOptions, read_stream
+from panewise.engines.spark.source_options import StreamOptions
+from panewise.engines.spark.sources import FileStreamReader, Place, read_stream
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND, SILENT
 from panewise.progress.punctuation import Punctuation
 from panewise.queries import open_plan

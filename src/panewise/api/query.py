@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from panewise.api.columns import Columns, parse_columns
 from panewise.api.explaining import analyze_streams, explain_streams
 from panewise.api.inputs import LocalStream, has_dataframe, is_dataframe, local_stream, of_kind, plain_inputs
+from panewise.api.instants import given_instant
 from panewise.api.local import run_local
 from panewise.api.naming import TimeColumns, check_read, named_inputs, time_of
 from panewise.api.zones import catalog_in, same_zone
@@ -20,7 +21,7 @@ from panewise.core.time import AmountGiven
 from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.files.json_units import MAX_LINE
 from panewise.plan.nodes import Node
-from panewise.plan.run_instant import begun_at, instant_now
+from panewise.plan.run_instant import instant_now
 from panewise.planner.choices import Stats
 from panewise.planner.explain import Format
 from panewise.planner.held import Style
@@ -45,7 +46,7 @@ def sql(text: str, /, *, engine: str | None = None, params: Mapping[str, object]
         max_jump: AmountGiven | None = None, late_keep: int = LATE_KEEP, max_line: int = MAX_LINE,
         lenient: bool = False, day: str | date | None = None, zone: str | None = None,
         suppress_partial: bool = False, exact: bool = False, functions: Mapping[str, Given] | None = None,
-        streams: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
+        now: datetime | None = None, streams: Mapping[str, Any] | None = None, **inputs: Any) -> Any:
     """Run a query; keyword arguments name its streams, ``streams={...}`` those whose names are options.
 
     Spark DataFrames give a DataFrame: static ones the complete answer, streaming ones a stream of results. Everything
@@ -59,7 +60,8 @@ def sql(text: str, /, *, engine: str | None = None, params: Mapping[str, object]
     plain columns that stand beside aggregates. ``day`` is the day of bare times of day, as in ``START AT '07:00'``.
     ``zone`` is the time zone in which expressions and brackets read clocks (default: UTC, and that of the session on
     Spark). ``suppress_partial`` leaves out windows that begin before their ORIGIN. ``functions``
-    are your own by name (:func:`function`).
+    are your own by name (:func:`function`). ``now`` is what ``now()`` gives (default: the instant of this call); a
+    query over streaming DataFrames has to be given the same whenever it is started (:func:`kept_instant`).
     ``exact`` is about static DataFrames, of which Spark itself adds floats and rounds every addition: kernels add them
     instead, so that sums and averages are those of all other engines to the last bit.
 
@@ -75,13 +77,13 @@ def sql(text: str, /, *, engine: str | None = None, params: Mapping[str, object]
             raise PlanError("strategy= chooses how a query runs in process; on Spark that is chosen by rule, as "
                             "explain() shows: leave it out")
         return _on_spark(text, engine, params, late, progress, time, emit, stats, joins, given, rules, lenient, day,
-                         exact, zone, suppress_partial, functions)
+                         exact, zone, suppress_partial, functions, now)
     local = {name: local_stream(value, time=time_of(time, name, given), tolerant=not rules.bad_rows.stops,
                                 max_line=max_line) for name, value in given.items()}
     plan = plan_of(text, {name: stream.schema for name, stream in local.items()}, params, lenient=lenient, day=day,
                    zone=zone, suppress_partial=suppress_partial, functions=functions)
-    return run_plan(plan, local, engine=engine or "embedded", late=late, progress=progress, emit=emit,
-                    strategy=strategy, stats=stats, joins=joins, rules=rules)
+    return run_plan(given_instant(plan, now), local, engine=engine or "embedded", late=late, progress=progress,
+                    emit=emit, strategy=strategy, stats=stats, joins=joins, rules=rules)
 
 
 def run_plan(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, late: str = "generous",
@@ -155,7 +157,7 @@ def open_query(text: str, /, *, params: Mapping[str, object] | None = None, late
     plan = plan_of(text, found, params, lenient=lenient, day=day, zone=zone, suppress_partial=suppress_partial,
                    functions=functions)
     check_read(plan, given)
-    plan = begun_at(plan, instant_now() if now is None else now)
+    plan = given_instant(plan, instant_now() if now is None else now)
     return open_plan(plan, late=late, progress=progress, emit=emit, events=events, strategy=strategy,
                      stats=stats, empty_windows=empty_windows, current=current, joins=joins,
                      rules=InputRules.parse(bad_rows, max_jump, late_keep))
@@ -229,7 +231,7 @@ def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None
               progress: str | Mapping[str, str], time: TimeColumns, emit: str, stats: Stats, joins: str,
               streams: Mapping[str, Any], rules: InputRules, lenient: bool,
               day: str | date | None, exact: bool, zone: str | None, suppress_partial: bool,
-              functions: Mapping[str, Given] | None) -> Any:
+              functions: Mapping[str, Given] | None, now: datetime | None) -> Any:
     check_spark(engine)
     frames, kinds = plain_inputs(streams)
     others = [name for name, frame in frames.items() if not is_dataframe(frame)]
@@ -242,6 +244,7 @@ def _on_spark(text: str, engine: str | None, params: Mapping[str, object] | None
     plan = plan_of(text, schemas, params, lenient=lenient, day=day, suppress_partial=suppress_partial,
                    functions=functions)
     check_read(plan, frames)
+    plan = given_instant(plan, now, endless=any(frame.isStreaming for frame in frames.values()))
     return run(plan, frames, late=late, progress=progress, emit=emit, stats=stats, joins=joins, rules=rules,
                exact=exact)
 

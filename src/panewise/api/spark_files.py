@@ -32,7 +32,8 @@ from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.failures import plain_errors, translate
 from panewise.engines.spark.queries.running import is_hosted
 from panewise.engines.spark.session import in_zone, session
-from panewise.engines.spark.sources import ROWS_PER_BATCH, read_batch, read_stream
+from panewise.engines.spark.source_options import ROWS_PER_BATCH
+from panewise.engines.spark.sources import read_batch, read_stream
 from panewise.engines.spark.status import query_status
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import LATE_COLUMN
@@ -43,8 +44,9 @@ from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
 from panewise.planner.choices import Stats
 from panewise.planner.ordering_columns import ordering_columns
 from panewise.progress.late import LatePolicy
-from panewise.queries.admission import AsideFile, InputRules, timeless
+from panewise.queries.admission import AsideFile, InputRules, untimely
 from panewise.queries.row_fates import RowFates
+from panewise.queries.times_of_rows import TimeRule
 
 POLL_SECONDS = 0.2
 KEPT_PROGRESS = 100_000
@@ -60,6 +62,7 @@ class Watcher(Protocol):
         """So many rows were read in all; what the query holds of them."""
 
 
+@plain_errors()
 def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "local[*]", late: str = "generous",
               progress: str | None = None, checkpoint: str | Path | None = None,
               rows_per_batch: int = ROWS_PER_BATCH, watch: Watcher | None = None,
@@ -73,11 +76,9 @@ def run_files(plan: Node, streams: Mapping[str, FileStream], *, master: str = "l
     in kernels; streams always do.
     """
     rules = rules or InputRules()
-    if rules.max_jump is not None:
-        raise UnsupportedError("max_jump= compares each row with the newest before it, and Spark's tasks read files "
-                               "side by side: run the query with --engine embedded")
     used = {node.name for node in plan.walk() if isinstance(node, Source)}
     streams = {name: stream for name, stream in streams.items() if name in used}
+    _check_jumps(plan, streams, rules)
     settings: dict[str, Any] = {"spark.sql.streaming.numRecentProgressUpdates": KEPT_PROGRESS, **(conf or {})}
     spark = session(master, **settings)
     in_zone(spark, zone_of(plan))
@@ -97,18 +98,32 @@ def _bad_rows(plan: Node, streams: Mapping[str, FileStream], rules: InputRules) 
     if rules.bad_rows.stops:
         return 0
     fates, ordering, found = RowFates(plan), ordering_columns(plan), 0
+    newest: dict[str, int | None] = {}
     aside = None if rules.bad_rows.path is None else AsideFile(rules.bad_rows.path)
     for name, stream in streams.items():
         rows = 0
+        times = [TimeRule.of(name, column, stream.schema, rules.max_jump) for column in ordering[name]]
+        newest.clear()
         for item in stream.items(attribute=ordered_by(stream, windowing_attribute(plan))):
             bad = list(item) if isinstance(item, BadRows) else []
             if isinstance(item, pa.RecordBatch):
-                bad = timeless(name, pa.Table.from_batches([item]), ordering[name], fates, rows)
+                bad = untimely(name, pa.Table.from_batches([item]), times, fates, rows, newest)
             rows += len(item) if isinstance(item, BadRows | pa.RecordBatch) else 0
             found += len(bad)
             if aside is not None and bad:
                 aside.write((name, row) for row in bad)
     return found
+
+
+def _check_jumps(plan: Node, streams: Mapping[str, FileStream], rules: InputRules) -> None:
+    """The reader of a file compares times of the column that orders it, so windows must ask for that one alone."""
+    attribute, ordering = windowing_attribute(plan), ordering_columns(plan)
+    for name, stream in streams.items():
+        asked, read = ordering[name], ordered_by(stream, attribute)
+        if rules.max_jump is not None and asked != [read]:
+            raise UnsupportedError(f"max_jump= on Spark compares times of {read!r}, by which the files of {name!r} are "
+                                   f"read, and this query orders it by {', '.join(map(repr, asked)) or 'nothing'}: "
+                                   "name one column with --time, or run the query with --engine embedded")
 
 
 # -- batch -----------------------------------------------------------------------------------------------------------
@@ -117,9 +132,8 @@ def _bad_rows(plan: Node, streams: Mapping[str, FileStream], rules: InputRules) 
 def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], watch: Watcher | None,
            stats: Stats, rules: InputRules, exact: bool) -> LocalRun:
     attribute = windowing_attribute(plan)
-    with plain_errors():
-        frames = {name: _frame(spark, stream, attribute, rules) for name, stream in streams.items()}
-        results = run_batch(plan, admitted(plan, frames, skipping(rules)), stats=stats, exact=exact)
+    frames = {name: _frame(spark, stream, attribute, rules) for name, stream in streams.items()}
+    results = run_batch(plan, admitted(plan, frames, skipping(rules)).inputs, stats=stats, exact=exact)
 
     def tables() -> Iterator[pa.Table]:
         if watch is not None:
@@ -136,15 +150,18 @@ def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], w
 
 
 def skipping(rules: InputRules) -> InputRules:
-    """What Spark's tasks do under a policy: bad rows are written by the driver."""
-    return rules if rules.bad_rows.stops else InputRules.parse("skip")
+    """What Spark's tasks do under a policy: bad rows are written by the driver, and jumps are found by the reader."""
+    return InputRules.parse("stop" if rules.bad_rows.stops else "skip")
 
 
 def _frame(spark: SparkSession, stream: FileStream, attribute: str | None, rules: InputRules) -> DataFrame:
-    """Parquet by Spark's own reader; text by ours, which refuses what does not fit instead of making it null."""
-    if stream.format is not Format.PARQUET:
+    """Parquet by Spark's own reader; text by ours, which refuses what does not fit instead of making it null.
+
+    Ours also knows the order of rows, which jumps are found by.
+    """
+    if stream.format is not Format.PARQUET or rules.max_jump is not None:
         return read_batch(spark, stream.path, time=ordered_by(stream, attribute), max_line=stream.max_line,
-                          bad_rows=skipping(rules).bad_rows.action.value)
+                          bad_rows=skipping(rules).bad_rows.action.value, max_jump=rules.max_jump)
     frame = spark.read.parquet(*(str(f.absolute()) for f in stream.files))
     return frame.select(*(F.col(f"`{f.name}`").cast(spark_type(f.type)).alias(f.name) for f in stream.arrow))
 
@@ -160,16 +177,15 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
             checkpoint: str | Path | None, rows_per_batch: int, watch: Watcher | None, emit: str,
             stats: Stats, rules: InputRules, on_late: Callable[[pa.Table], object] | None) -> LocalRun:
     attribute = windowing_attribute(plan)
-    with plain_errors():
-        frames = admitted(plan, {
-            name: read_stream(spark, s.path, time=ordered_by(s, attribute), progress=progress,
-                              rows_per_batch=rows_per_batch, max_line=s.max_line,
-                              bad_rows=skipping(rules).bad_rows.action.value)
-            for name, s in streams.items()
-        }, skipping(rules))
-        run = partial(run_streaming, inputs=dict(frames), late=late, emit=emit, stats=stats,
-                      joins="kernels" if is_hosted(plan) else "auto")  # micro-batches of files are large
-        results = run(begun_at(plan, began := instant_now()))
+    frames = admitted(plan, {
+        name: read_stream(spark, s.path, time=ordered_by(s, attribute), progress=progress,
+                          rows_per_batch=rows_per_batch, max_line=s.max_line, max_jump=rules.max_jump,
+                          bad_rows=skipping(rules).bad_rows.action.value)
+        for name, s in streams.items()
+    }, skipping(rules)).inputs
+    run = partial(run_streaming, inputs=dict(frames), late=late, emit=emit, stats=stats,
+                  joins="kernels" if is_hosted(plan) else "auto")  # micro-batches of files are large
+    results = run(begun_at(plan, began := instant_now()))
     schema = spark.createDataFrame([], results.schema).toArrow().schema
     passing = checkpoint is None
     home = Path(tempfile.mkdtemp(prefix="panewise-run-") if checkpoint is None else checkpoint)
@@ -214,7 +230,8 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
 
     def closed() -> Iterator[pa.Table]:
         try:
-            yield from tables()
+            with plain_errors():  # also where a query whose JVM has ended is to be stopped
+                yield from tables()
         finally:
             label.close()
             if passing:

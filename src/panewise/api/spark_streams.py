@@ -14,19 +14,23 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from panewise.core.errors import PlanError, SourceError
+from panewise.core.errors import BadRowError, PlanError, SourceError, UnsupportedError
 from panewise.datasets.auction import STREAMS, AuctionSite
+from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.generated import SEGMENT_EVENTS, read_auction
 from panewise.engines.spark.progress import punctuated
 from panewise.engines.spark.sockets import SocketSpool, read_socket
 from panewise.engines.spark.sources import read_stream
 from panewise.engines.spark.types import spark_type
+from panewise.engines.spark.wire import BAD
+from panewise.files.json_units import MAX_LINE
 from panewise.files.types import normal_schema
 from panewise.progress import PUNCTUATION_KEY
+from panewise.queries.admission import InputRules
 
 SCHEMES = ("rate", "auction", "kafka", "tcp")
 KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
@@ -54,22 +58,32 @@ class SparkStreams:
     """Where sockets listen, by the name of the stream."""
 
     def open(self, name: str, text: str, *, columns: pa.Schema | None = None, time: str | None = None,
-             progress: str | None = None) -> DataFrame:
-        """A stream by its text; columns are declared where messages do not tell them."""
+             progress: str | None = None, rules: InputRules | None = None, max_line: int = MAX_LINE) -> DataFrame:
+        """A stream by its text; columns are declared where messages do not tell them.
+
+        Bad rows are handed on, marked, where ``rules`` say that a run goes on with them.
+        """
+        rules = rules or InputRules()
+        skips = "stop" if rules.bad_rows.stops else "skip"
         scheme, _, rest = text.partition(":")
+        if rules.max_jump is not None and is_spark_stream(text) and scheme != "tcp":
+            raise UnsupportedError(f"max_jump= compares each row with the newest before it, and rows of {text!r} come "
+                                   "in no order on Spark: leave it out, or leave out future rows with WHERE")
         if scheme == "rate" and is_spark_stream(text):
             return rate(self.spark, rest)
         if scheme == "auction" and is_spark_stream(text):
             return auction(self.spark, rest)
         if not is_spark_stream(text):
-            return read_stream(self.spark, text, time=time, progress=progress or "source")
+            return read_stream(self.spark, text, time=time, progress=progress or "source", bad_rows=skips,
+                               max_line=max_line, max_jump=rules.max_jump)
         if columns is None:
             raise PlanError(f"declare the columns of {name!r}: --columns {name}='ts timestamp, price double'")
         if scheme == "kafka":
-            return kafka(self.spark, text, columns)
-        return self._socket(name, text, columns, time, progress)
+            return kafka(self.spark, text, columns, bad_rows=skips)
+        return self._socket(name, text, columns, time=time, progress=progress or "source", bad_rows=skips,
+                            max_line=max_line, max_jump=rules.max_jump)
 
-    def _socket(self, name: str, text: str, columns: pa.Schema, time: str | None, progress: str | None) -> DataFrame:
+    def _socket(self, name: str, text: str, columns: pa.Schema, **options: Any) -> DataFrame:
         url = urlsplit(text)
         try:
             port = url.port
@@ -80,7 +94,7 @@ class SparkStreams:
         spool = self.stack.enter_context(SocketSpool(self.home / "spool" / name, host=url.hostname or "127.0.0.1",
                                                      port=port))
         self.addresses[name] = spool.address
-        return read_socket(self.spark, spool, columns, time=time, progress=progress or "source")
+        return read_socket(self.spark, spool, columns, **options)
 
 
 def rate(spark: SparkSession, text: str) -> DataFrame:
@@ -117,7 +131,7 @@ def auction(spark: SparkSession, text: str) -> DataFrame:
                         live=live, endless="events" not in given)
 
 
-def kafka(spark: SparkSession, text: str, columns: pa.Schema) -> DataFrame:
+def kafka(spark: SparkSession, text: str, columns: pa.Schema, *, bad_rows: str = "stop") -> DataFrame:
     """``kafka://host:9092/topic?startingOffsets=earliest``: messages are JSON; options are those of Spark's source."""
     url = urlsplit(text)
     topic = url.path.strip("/")
@@ -127,7 +141,7 @@ def kafka(spark: SparkSession, text: str, columns: pa.Schema) -> DataFrame:
                **dict(parse_qsl(url.query))}
     try:
         messages = spark.readStream.format("kafka").options(**options).load()
-        return from_json(messages, F.col("value").cast("string"), columns)
+        return from_json(messages, F.col("value").cast("string"), columns, bad_rows=bad_rows)
     except PySparkException as error:
         if "kafka" in str(error).lower() and "find" in str(error).lower():
             raise SourceError("Kafka needs Spark's connector on the class path: start the session with "
@@ -136,9 +150,23 @@ def kafka(spark: SparkSession, text: str, columns: pa.Schema) -> DataFrame:
         raise
 
 
-def from_json(messages: DataFrame, text: Any, columns: pa.Schema) -> DataFrame:
-    """Rows and punctuation from messages of JSON text, one object each."""
+def from_json(messages: DataFrame, text: Column, columns: pa.Schema, *, bad_rows: str = "stop") -> DataFrame:
+    """Rows and punctuation from messages of JSON text, one object each.
+
+    A message that does not fit the columns, which Spark would make null, is an error, or handed on as a bad row.
+    """
     types = T.StructType([T.StructField(f.name, spark_type(f.type)) for f in normal_schema(columns)])
-    both = T.StructType([*types, T.StructField(PUNCTUATION_KEY, T.StringType())])
-    parsed = messages.select(F.from_json(text, both).alias("row"))
-    return punctuated(parsed.select("row.*"), PUNCTUATION_KEY)
+    both = T.StructType([*types, T.StructField(PUNCTUATION_KEY, T.StringType()), T.StructField(BAD, T.StringType())])
+    parsed = messages.select(text.alias("text")).select(
+        F.from_json(F.col("text"), both, {"columnNameOfCorruptRecord": BAD}).alias("row"), "text")
+    misfit = F.col("row").isNull() | F.col(f"row.{BAD}").isNotNull()
+    reason = F.lit(f"is no JSON object with the columns {', '.join(types.names)}")
+    if bad_rows == "stop":
+        checked = F.when(misfit, refuse(BadRowError, F.concat(F.lit("a message "), reason, F.lit(": "), F.substring(
+            F.coalesce(F.col("text"), F.lit("null")), 1, 200), F.lit("; to go on without such rows: bad_rows='skip'"))))
+        marked = parsed.select("row.*", checked.alias("checked")).where(F.col("checked").isNull())
+        return punctuated(marked.drop("checked", BAD), PUNCTUATION_KEY)
+    told = F.to_json(F.struct(F.lit("message").alias("place"), F.lit(None).cast("string").alias("column"),
+                              reason.alias("reason"), F.col("text").alias("row")), {"ignoreNullFields": "false"})
+    blank = [F.when(~misfit, F.col(f"row.`{f.name}`")).alias(f.name) for f in both if f.name != BAD]
+    return punctuated(parsed.select(*blank, F.when(misfit, told).alias(BAD)), PUNCTUATION_KEY)

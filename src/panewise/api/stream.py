@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from panewise.api.explaining import explain_streams
 from panewise.api.inputs import is_dataframe, local_stream
+from panewise.api.instants import given_instant
 from panewise.api.naming import refuse_unknown
 from panewise.api.query import check_spark, options_of, plan_of, run_plan
 from panewise.api.zones import same_zone
@@ -37,7 +38,7 @@ def stream(source: Any, *, time: str | None = None, late: str = "generous", prog
            max_jump: AmountGiven | None = None, late_keep: int = LATE_KEEP, max_line: int = MAX_LINE,
            day: str | date | None = None, zone: str | None = None, suppress_partial: bool = False,
            functions: Mapping[str, Given] | None = None,
-           exact: bool = False, **unknown: Any) -> Stream:
+           exact: bool = False, now: datetime | None = None, **unknown: Any) -> Stream:
     """Begin a query over a DataFrame, a path, a table or rows; options are those of :func:`sql`.
 
     >>> rows = [{"k": "a", "v": 2, "ts": 1}, {"k": "a", "v": 5, "ts": 7}, {"k": "b", "v": 1, "ts": 3}]
@@ -57,11 +58,10 @@ def stream(source: Any, *, time: str | None = None, late: str = "generous", prog
         same_zone({NAME: schema}, zone)
         return Stream(source, schema, None, late=late, progress=progress, engine=engine,
                       emit=emit, rules=rules, day=day, suppress_partial=suppress_partial, exact=exact,
-                  functions=functions)
+                      functions=functions, now=now)
     local = local_stream(source, time=time, tolerant=not rules.bad_rows.stops, max_line=max_line)
     return Stream(local, local.schema, None, late=late, progress=progress, engine=engine, emit=emit, rules=rules,
-                  day=day, zone=zone, suppress_partial=suppress_partial, exact=exact,
-                  functions=functions)
+                  day=day, zone=zone, suppress_partial=suppress_partial, exact=exact, functions=functions, now=now)
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class Stream:
     """The user's own, by name."""
     suppress_partial: bool = False
     """Whether windows that begin before their ORIGIN are left out."""
+    now: datetime | None = None
+    """What ``now()`` gives; None: the instant the query is run."""
     exact: bool = False
     """Whether floats of a static DataFrame are added by kernels, and not by Spark, which rounds."""
 
@@ -155,6 +157,7 @@ class Stream:
     def agg(self, **aggregates: str) -> Any:
         """Run it: a DataFrame for a DataFrame, :class:`Results` for everything else."""
         plan = self.plan(**aggregates)
+        plan = given_instant(plan, self.now, endless=is_dataframe(self.source) and self.source.isStreaming)
         if is_dataframe(self.source):
             from panewise.engines.spark import run
 

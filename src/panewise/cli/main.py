@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from panewise.cli import bench, demo, explain, generate, run
 from panewise.cli.terminal import errors
-from panewise.core.errors import PanewiseError, PanewiseWarning
+from panewise.core.errors import PanewiseError, PanewiseWarning, SparkEndedError
 from panewise.core.names import did_you_mean
 
 USER_ERROR = 2
@@ -63,7 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 0, 2 for a mistake of the user's, 130 when interrupted."""
+    """Run one command; the exit code is 0, 1 when Spark failed, 2 for a mistake of the user's, 130 if interrupted."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     try:
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(f"[bold red]error:[/] {_escaped(str(error))}", highlight=False, soft_wrap=True)
         for note in getattr(error, "__notes__", ()):
             errors.print(f"[bold]note:[/] {_escaped(note)}", highlight=False, soft_wrap=True)
-        return USER_ERROR
+        return SPARK_FAILED if isinstance(error, SparkEndedError) else USER_ERROR
     except KeyboardInterrupt:
         errors.print("interrupted")
         return INTERRUPTED

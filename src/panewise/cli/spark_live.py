@@ -28,8 +28,10 @@ from panewise.cli.terminal import (
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
 from panewise.core.time import SECOND, parse_duration
+from panewise.plan.run_instant import begun_at, instant_now, warn_of_the_clock
 from panewise.planner.capabilities import check
 from panewise.planner.statistics import parse_statistics
+from panewise.queries.admission import InputRules
 
 POLL_SECONDS = 0.2
 PREFIXES = ("rate:", "auction:", "kafka:", "tcp:")
@@ -43,8 +45,15 @@ def is_spark_live(options: argparse.Namespace) -> bool:
 
 def run_spark_live(options: argparse.Namespace) -> int:
     """Run until the streams end, the time is over or the user stops it; with a checkpoint it can go on later."""
+    from panewise.engines.spark import plain_errors
+
+    with plain_errors():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     from panewise.api.spark_streams import SparkStreams
-    from panewise.engines.spark import plain_errors, query_status, run, source_schema, translate
+    from panewise.engines.spark import query_status, run, source_schema
     from panewise.engines.spark.session import in_zone, session
 
     if options.out is not None and not options.out.endswith(os.sep):
@@ -62,27 +71,29 @@ def run_spark_live(options: argparse.Namespace) -> int:
         watch.say("starting Spark")
         spark = in_zone(session(options.master, **dict(options.conf)), options.zone)
         opener = SparkStreams(spark, home, stack, {})
-        with plain_errors():
-            frames = {name: opener.open(name, text, columns=columns.get(name), time=times.get(name),
-                                        progress=options.progress) for name, text in given.items()}
-            params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
-            plan = plan_of(query_text(options.query), {n: source_schema(f, time=times.get(n))
-                                                       for n, f in frames.items()}, params, lenient=options.lenient,
-                           day=options.day, suppress_partial=options.suppress_partial)
-            check_read(plan, frames)
-            check(plan, options.engine)
-            if options.checkpoint is not None:
-                known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
-                label = CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
-                                              progress=options.progress or "source")
-                stack.callback(label.close)
-                plan = label.begun(plan)
-            stats = parse_statistics(options.stats) if options.stats else None
-            results = run(plan, frames, late=options.late, progress=_progress(given, options.progress),
-                          emit=options.emit, stats=stats, joins=options.joins, rules=rules, exact=options.exact)
+        frames = {name: opener.open(name, text, columns=columns.get(name), time=times.get(name),
+                                    progress=options.progress, rules=rules, max_line=options.max_line)
+                  for name, text in given.items()}
+        params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
+        plan = plan_of(query_text(options.query), {n: source_schema(f, time=times.get(n))
+                                                   for n, f in frames.items()}, params, lenient=options.lenient,
+                       day=options.day, suppress_partial=options.suppress_partial)
+        check_read(plan, frames)
+        check(plan, options.engine)
+        warn_of_the_clock(plan)
+        if options.checkpoint is not None:
+            known = {n: "tcp" if text.startswith("tcp:") else text for n, text in given.items()}  # on any port
+            label = CheckpointLabel.claim(home, plan, known, engine="spark", late=options.late,
+                                          progress=options.progress or "source")
+            stack.callback(label.close)
+            plan = label.begun(plan)
+        plan = begun_at(plan, instant_now())  # without a checkpoint there is no restart
+        stats = parse_statistics(options.stats) if options.stats else None
+        results = run(plan, frames, late=options.late, progress=_progress(given, options.progress),
+                      emit=options.emit, stats=stats, joins=options.joins, rules=beside(rules), exact=options.exact)
         for name, (host, port) in opener.addresses.items():
             errors.print(f"{name}: listening on tcp://{host}:{port}", highlight=False, soft_wrap=True)
-        query = _start(results, options, home, watch)
+        query = _start(results, options, home, watch, rules.bad_rows.path)
         deadline = None if limit is None else time.monotonic() + limit
         try:
             with stopped_by_signals(query.stop) as signals:
@@ -96,7 +107,7 @@ def run_spark_live(options: argparse.Namespace) -> int:
         failure = query.exception()
         status = query_status(query)
     if failure is not None and not signals:
-        raise translate(failure) or failure
+        raise failure
     if not options.quiet:
         errors.print(f"{status}", highlight=False)
         watch.summary({"rows": status.rows, "late": status.late_rows, "bad": status.bad_rows,
@@ -114,19 +125,35 @@ def _progress(given: dict[str, str], policy: str | None) -> str:
     return "source"
 
 
-def _start(results: Any, options: argparse.Namespace, home: Path, watch: Watch) -> Any:
-    """To a folder of Parquet files that hold every batch once, or to the terminal."""
-    from panewise.engines.spark import register_parts
+def beside(rules: InputRules) -> InputRules:
+    """What the query does: bad rows that go to a file leave beside the results, and sources have found the jumps."""
+    return InputRules.parse(rules.bad_rows.action.value)
 
-    writer = results.writeStream.outputMode("append").option("checkpointLocation", str(home / "spark"))
+
+def _start(results: Any, options: argparse.Namespace, home: Path, watch: Watch, aside: Path | None) -> Any:
+    """To a folder of Parquet files that hold every batch once, or to the terminal; bad rows to files of their own."""
+    from panewise.engines.spark import register_parts
+    from panewise.engines.spark.aside import BadParts
+    from panewise.engines.spark.sinks import PartsWriter
+
+    spark_home = str(home / "spark")
+    writer = results.writeStream.outputMode("append").option("checkpointLocation", spark_home)
     if options.once:
         writer = writer.trigger(availableNow=True)
-    if options.out is not None:
+    if options.out is not None and aside is None:
         register_parts(results.sparkSession)
         return writer.format("panewise_parts").option("path", str(Path(options.out).absolute())).start()
+    parts = None if options.out is None else PartsWriter(options.out, spark_home)
+    bad = None if aside is None else BadParts(aside, goes_on=Path(spark_home).exists())
 
     def show(batch: Any, number: int) -> None:
         table = batch.toArrow()
+        if bad is not None:
+            table = bad.take(table, number)
+        if parts is not None:
+            parts.commit([parts.write(iter(table.to_batches()))], number)
+            watch.results(table.num_rows)
+            return
         watch.results(table.num_rows)
         if table.num_rows:
             output.print(result_table(table, limit=options.limit, title=f"micro-batch {number}"))

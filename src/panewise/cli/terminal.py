@@ -129,7 +129,8 @@ def add_input_rules(parser: argparse.ArgumentParser) -> None:
     """The options about rows that cannot be used, and about what a text leaves open, the same for every command."""
     parser.add_argument("--bad-rows", default="stop", metavar="POLICY",
                         help="what becomes of rows that cannot be read or have no time: stop (default), skip (and "
-                        "count them), aside:PATH (write them to an NDJSON file with place and reason)")
+                        "count them), aside:PATH (write them to an NDJSON file with place and "
+                        "reason; of a live stream on Spark, to a folder of them)")
     parser.add_argument("--max-jump", metavar="DURATION",
                         help="how far a row's time may be ahead of the newest so far; further ones are bad rows")
     parser.add_argument("--max-line", type=int, default=MAX_LINE, metavar="BYTES",

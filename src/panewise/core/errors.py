@@ -78,6 +78,10 @@ class CheckpointError(PanewiseError, RuntimeError):
     """A checkpoint that cannot be used with this query or this version."""
 
 
+class SparkEndedError(PanewiseError, ConnectionError):
+    """The Java process of a Spark session has ended: killed, out of memory, or never up. Nothing in it can go on."""
+
+
 class UnsupportedError(PanewiseError, NotImplementedError):
     """A legal query that the chosen engine cannot run; names the engine that can."""
 

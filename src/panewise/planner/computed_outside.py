@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from panewise.core.errors import PanewiseError
 from panewise.core.scalar import Scalar
+from panewise.core.user_functions import called_in
 from panewise.functions.bound import Bound, Call
 from panewise.functions.evaluation import bound
 from panewise.plan import nodes as n
@@ -63,11 +64,16 @@ class Divided:
 
     def lines(self) -> list[str]:
         """For `explain`."""
-        before = [f"{name}: {scalar}" for name, made in sorted(self.before.items()) for scalar in made.values()]
+        before = [f"{name}: {_told(scalar)}" for name, made in sorted(self.before.items()) for scalar in made.values()]
         found = [f"computed by Spark before the shuffle: {'; '.join(before)}"] if before else []
-        found += [f"computed by Spark over the results: {'; '.join(map(str, self.results))}"] \
+        found += [f"computed by Spark over the results: {'; '.join(map(_told, self.results))}"] \
             if self.results else []
         return found + [f"computed by panewise: {item.scalar} ({item.why})" for item in dict.fromkeys(self.inside)]
+
+
+def _told(scalar: Scalar) -> str:
+    """An expression that Spark computes; with functions of the user it starts Python for that."""
+    return f"{scalar} (in Python)" if called_in(scalar.sql) else str(scalar)
 
 
 def divided(plan: n.Node, types: Types, *, behind: bool = True) -> Divided:

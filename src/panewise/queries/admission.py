@@ -14,24 +14,23 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from panewise.core.bad_rows import BadRow, BadRowAction, BadRowPolicy, BadRows, bad_row_table
-from panewise.core.errors import CheckpointError, PlanError, QuantityError, SourceError
-from panewise.core.ordinals import LIMIT, Ordinals, to_ordinals
-from panewise.core.time import AmountGiven, Quantity
+from panewise.core.errors import CheckpointError, PlanError, SourceError
+from panewise.core.ordinals import Ordinals
+from panewise.core.time import AmountGiven
 from panewise.plan.nodes import Node
 from panewise.progress.late import LATE_KEEP, checked_keep
 from panewise.progress.punctuation import Punctuation
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.row_fates import RowFates
+from panewise.queries.times_of_rows import TimeRule, no_time, row_text
 from panewise.storage import disk
 
 BAD_KEEP = 10_000
@@ -82,8 +81,8 @@ class Admission:
         self._fates = RowFates(plan)
         self._closed: set[str] = set()
         self._newest: dict[tuple[str, str], int] = {}
-        self._jumps = {(s.name, s.attribute): _jump(self.rules.max_jump, s)
-                       for s in self._all() if s.attribute is not None and self.rules.max_jump is not None}
+        self._times = {(s.name, s.attribute): TimeRule.of(s.name, s.attribute, s.schema, self.rules.max_jump)
+                       for s in self._all() if s.attribute is not None}
         self._kept: deque[tuple[str, BadRow]] = deque(maxlen=BAD_KEEP)
         self._aside = None if self.rules.bad_rows.path is None else AsideFile(self.rules.bad_rows.path)
 
@@ -124,39 +123,26 @@ class Admission:
                  newest: dict[tuple[str, str], int]) -> tuple[npt.NDArray[np.bool_] | None, dict[int, BadRow]]:
         """Which rows have a time that can order them, None: all; and what is wrong with the others."""
         name = source.attribute or ""
-        column, jump = table.column(name), self._jumps.get((source.name, name))
-        keep: npt.NDArray[np.bool_] | None = None
+        column, rule = table.column(name), self._times[source.name, name]
         bad: dict[int, BadRow] = {}
         if column.null_count:
-            keep = column.is_valid().to_numpy(zero_copy_only=False).astype(np.bool_)
-            missing = np.flatnonzero(~keep)
+            missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
             reaches = self._fates.reach_a_window(source.name, table.take(pa.array(missing)))
             for at in missing[reaches].tolist():
-                bad[at] = self._bad(source, table, places, at, _no_time(name))
-        if jump is None and self.rules.bad_rows.stops:
+                bad[at] = self._bad(source, table, places, at, no_time(name))
+        if rule.jump is None and self.rules.bad_rows.stops:  # what else is wrong is found when it is computed with
+            keep = column.is_valid().to_numpy(zero_copy_only=False).astype(np.bool_) if column.null_count else None
             return keep, _placed(bad, places)
-        sound = np.ones(table.num_rows, np.bool_) if keep is None else keep
-        values = _values(column, name, sound)
-        for at in np.flatnonzero(sound & ((values >= LIMIT) | (values <= -LIMIT))).tolist():
-            sound[at] = False
-            bad[at] = self._bad(source, table, places, at, f"{name!r} is {values[at]}, too far from zero to compute "
-                                f"windows with: values must lie between -{LIMIT} and {LIMIT}")
-        if jump is not None:
-            at_key = (source.name, name)
-            ahead, top = _ahead(values, sound, jump, self._newest.get(at_key))
-            for at in ahead:
-                sound[at] = False
-                kind = source.schema.ordinal_kind(name)
-                bad[at] = self._bad(source, table, places, at, f"{name!r} is {kind.text(int(values[at]))}, further "
-                                    f"ahead of the newest row than max_jump={self.rules.max_jump!r} allows")
-            if top is not None:
-                newest[at_key] = top
-        return (None if sound.all() else sound), _placed(bad, places)
+        judged = rule.judged(column, self._newest.get((source.name, name)))
+        for at, reason in judged.wrong.items():
+            bad[at] = self._bad(source, table, places, at, reason)
+        if judged.newest is not None:
+            newest[source.name, name] = judged.newest
+        return (None if judged.sound.all() else judged.sound), _placed(bad, places)
 
     def _bad(self, source: StreamInput, table: pa.Table, places: Ordinals | None, at: int, reason: str) -> BadRow:
         number = source.rows + 1 + (at if places is None else int(places[at]))
-        row = json.dumps(table.slice(at, 1).to_pylist()[0], default=str, ensure_ascii=False)
-        return BadRow(f"stream {source.name!r}, row {number}", reason, source.attribute, row)
+        return BadRow(f"stream {source.name!r}, row {number}", reason, source.attribute, row_text(table, at))
 
     def note(self, admitted: Admitted) -> None:
         """The query has taken these rows in: bad ones are counted and go where the policy says."""
@@ -271,65 +257,28 @@ class AsideFile:
             raise SourceError(f"{self.path}: bad rows cannot be written there: {error.strerror or error}") from error
 
 
-def timeless(stream: str, table: pa.Table, columns: Sequence[str], fates: RowFates, before: int) -> list[BadRow]:
-    """The rows of a table without one of the times that windows ask for, unless WHERE leaves them out."""
+def untimely(stream: str, table: pa.Table, rules: Sequence[TimeRule], fates: RowFates, before: int,
+             newest: dict[str, int | None]) -> list[BadRow]:
+    """The rows of a table whose times windows cannot use, as :class:`Admission` finds them, for runs on Spark.
+
+    ``newest`` are the newest times of the rows before, by column; those of these rows are put in.
+    """
     bad: dict[int, BadRow] = {}
-    for name in columns:
-        column = table.column(name)
-        if not column.null_count:
-            continue
-        missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-        reaches = fates.reach_a_window(stream, table.take(pa.array(missing)))
-        for at in missing[reaches].tolist():
-            row = json.dumps(table.slice(at, 1).to_pylist()[0], default=str, ensure_ascii=False)
-            bad.setdefault(at, BadRow(f"stream {stream!r}, row {before + at + 1}", _no_time(name), name, row))
+    places = np.arange(table.num_rows)
+    for rule in rules:
+        column = table.column(rule.column).take(pa.array(places))
+        judged = rule.judged(column, newest.get(rule.column))
+        newest[rule.column] = judged.newest
+        missing = places[column.is_null().to_numpy(zero_copy_only=False).astype(np.bool_)]
+        reaches = fates.reach_a_window(stream, table.take(pa.array(missing))) if len(missing) else missing
+        wrong = dict.fromkeys(missing[reaches].tolist() if len(missing) else [], no_time(rule.column))
+        wrong |= {int(places[at]): reason for at, reason in judged.wrong.items()}
+        for at, reason in wrong.items():
+            bad[at] = BadRow(f"stream {stream!r}, row {before + at + 1}", reason, rule.column, row_text(table, at))
+        places = places[judged.sound]
     return [bad[at] for at in sorted(bad)]
-
-
-def _no_time(name: str) -> str:
-    return f"{name!r} is null; every row needs a value of the windowing attribute"
 
 
 def _placed(bad: dict[int, BadRow], places: Ordinals | None) -> dict[int, BadRow]:
     """By their places among the rows that arrived."""
     return bad if places is None else {int(places[at]): row for at, row in bad.items()}
-
-
-def _jump(given: AmountGiven | None, source: StreamInput) -> int:
-    kind = source.schema.ordinal_kind(source.attribute or "")
-    try:
-        found = kind.amount(Quantity.parse(given if isinstance(given, int | timedelta) else str(given)))
-    except QuantityError as error:
-        raise PlanError(f"max_jump={given!r} for {source.attribute!r} of stream {source.name!r}: {error}") from error
-    if found <= 0:
-        raise PlanError(f"max_jump={given!r}: the largest allowed jump must be greater than zero")
-    return found
-
-
-def _values(column: pa.ChunkedArray, name: str, sound: npt.NDArray[np.bool_]) -> Ordinals:
-    """Times as integers, with anything in the place of those that are missing; the largest stand for larger ones."""
-    if pa.types.is_uint64(column.type):
-        column = pc.min_element_wise(column, pa.scalar(2**63 - 1, pa.uint64())).cast(pa.int64())
-    values = np.zeros(len(sound), np.int64)
-    values[sound] = to_ordinals(column.drop_null() if column.null_count else column, name, limit=None)
-    return values
-
-
-def _ahead(values: Ordinals, sound: npt.NDArray[np.bool_], jump: int,
-           newest: int | None) -> tuple[Sequence[int], int | None]:
-    """Which rows jump, and the newest that does not: each is compared with the newest before it that did not."""
-    places = np.flatnonzero(sound)
-    if not len(places):
-        return [], newest
-    times = values[places]
-    start = int(times[0]) if newest is None else newest
-    before = np.maximum.accumulate(np.concatenate([[start], times[:-1]]))
-    if not (times - before > jump).any():
-        return [], max(start, int(times.max()))
-    found: list[int] = []
-    for place, time in zip(places.tolist(), times.tolist(), strict=True):  # a batch with a jump is rare
-        if time - start > jump:
-            found.append(place)
-        elif time > start:
-            start = time
-    return found, start

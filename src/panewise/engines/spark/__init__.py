@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from panewise.engines.spark.admitting import split_bad
     from panewise.engines.spark.current import current_state, read_current
     from panewise.engines.spark.describe import explain_frames
     from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from panewise.engines.spark.status import QueryStatus, StatusListener, query_status
 
 _NAMES = {
+    "admitting": ("split_bad",),
     "current": ("current_state", "read_current"),
     "describe": ("explain_frames",),
     "engine": ("explain_strategy", "run", "run_batch", "run_streaming"),
@@ -65,6 +67,7 @@ __all__ = [
     "run_streaming",
     "ship",
     "source_schema",
+    "split_bad",
     "split_late",
     "translate",
 ]

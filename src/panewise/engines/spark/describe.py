@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from panewise.engines.spark.batch import batch_strategy
+from panewise.engines.spark.failures import while_it_lives
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.meaning import as_meant, note
 from panewise.engines.spark.queries.running import explain_hosting, is_hosted
+from panewise.engines.spark.relation import PASSING, is_stateless
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.plan.nodes import Node
@@ -28,6 +30,7 @@ class Step:
     state: str = "none"
 
 
+@while_it_lives()
 def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
                    stats: Stats = None, joins: str = "auto", late: str = "generous", exact: bool = False) -> str:
     """How Spark will run the plan: strategy, copies saved, and for every operator its shuffle and its state.
@@ -35,6 +38,8 @@ def explain_frames(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int |
     Of a plan that runs as a query per shard, how it is split, and which plan ``stats`` of its inputs choose.
     """
     check(plan, "spark")
+    if is_stateless(plan):
+        return "\n".join([PASSING, *note(plan, inputs)])
     if is_hosted(plan):
         with as_meant(plan, inputs):
             hosted = explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins, late=late)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from panewise.core.errors import PlanError
-from panewise.engines.spark.admitting import admitted
+from panewise.engines.spark.admitting import admitted, unmarked
 from panewise.engines.spark.batch import batch, batch_strategy
+from panewise.engines.spark.failures import while_it_lives
 from panewise.engines.spark.fragment import Fragment, take_apart
 from panewise.engines.spark.meaning import as_meant
 from panewise.engines.spark.queries.running import (
@@ -18,20 +19,26 @@ from panewise.engines.spark.queries.running import (
     query_batch,
     query_stream,
 )
-from panewise.engines.spark.relation import is_stateless, passed_on
+from panewise.engines.spark.relation import PASSING, is_stateless, passed_on
 from panewise.engines.spark.row_batch import shared_columns
 from panewise.engines.spark.sharding import default_shards
 from panewise.engines.spark.streaming import streaming
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
-from panewise.plan.run_instant import begun_at, instant_now, warn_of_the_clock
+from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
 from panewise.plan.written import refuses_at_place
 from panewise.planner.capabilities import check
 from panewise.planner.choices import Stats
 from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.queries.admission import InputRules
 
+NOT_KEPT = ("now() is the instant the run began, also after a restart, and over a streaming DataFrame nothing here "
+            "knows where Spark will keep its checkpoint: give the instant, now=pw.kept_instant('FOLDER'), which keeps "
+            "it in a folder beside the checkpoint, or now=datetime(…, tzinfo=UTC); for the time of a row use its time "
+            "column")
 
+
+@while_it_lives()
 def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
         progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None,
         joins: str = "auto", rules: InputRules | None = None, exact: bool = False) -> DataFrame:
@@ -40,14 +47,20 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy =
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
     one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
     plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's own join, which is
-    refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows without a
-    time. ``exact`` sums floats in kernels where Spark would add, and round, them.
+    refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows that
+    cannot be used. ``exact`` sums floats in kernels where Spark would add, and round, them.
     """
-    if any(frame.isStreaming for frame in inputs.values()):
-        warn_of_the_clock(plan)
-    plan = begun_at(plan, instant_now())
+    plan = _begun(plan, inputs)
     with as_meant(plan, inputs):
-        return _run(plan, admitted(plan, inputs, rules), late, progress, emit, stats, joins, exact)
+        usable = admitted(plan, inputs, rules)
+        return usable.beside(_run(plan, usable.inputs, late, progress, emit, stats, joins, exact))
+
+
+def _begun(plan: Node, inputs: Mapping[str, DataFrame]) -> Node:
+    """The plan with the present instant, unless a later start would have another."""
+    if any(frame.isStreaming for frame in inputs.values()) and reads_the_clock(plan):
+        raise PlanError(NOT_KEPT)
+    return begun_at(plan, instant_now())
 
 
 def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, progress: str | Mapping[str, str],
@@ -73,6 +86,7 @@ def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, pr
     return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats, joins=joins)
 
 
+@while_it_lives()
 @refuses_at_place
 def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
               stats: Stats = None, exact: bool = False) -> DataFrame:
@@ -82,7 +96,9 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
     arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
     """
     check(plan, "spark")
+    plan = _begun(plan, inputs)
     with as_meant(plan, inputs):
+        inputs = unmarked(plan, inputs)
         if is_stateless(plan):
             return passed_on(plan, inputs)
         if is_hosted(plan):
@@ -91,6 +107,7 @@ def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePo
         return batch(take_apart(plan, inputs, exact=exact), LatePolicy.parse(late))
 
 
+@while_it_lives()
 @refuses_at_place
 def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
                   progress: str | Mapping[str, str] = "source", shards: int | None = None,
@@ -107,11 +124,12 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     how far results are.
     """
     check(plan, "spark")
+    plan = _begun(plan, inputs)
     if emit.strip().lower() == PUNCTUATED and (is_stateless(plan) or not is_hosted(plan)):
         raise PlanError(f"emit={emit!r} is for relations over windows and pairs of streams: other results say by their "
                         "window when they are complete, or need not say it")
     with as_meant(plan, inputs):
-        return _streamed(plan, inputs, LatePolicy.parse(late), progress, shards, emit, stats, joins)
+        return _streamed(plan, unmarked(plan, inputs), LatePolicy.parse(late), progress, shards, emit, stats, joins)
 
 
 def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, progress: str | Mapping[str, str],
@@ -154,7 +172,7 @@ def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int
     """How Spark will run the plan and why, in a few lines."""
     check(plan, "spark")
     if is_stateless(plan):
-        return "strategy: columns and filters in the JVM; rows pass as they come"
+        return PASSING
     if is_hosted(plan):
         with as_meant(plan, inputs):
             return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins, late=late)

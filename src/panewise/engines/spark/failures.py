@@ -1,7 +1,8 @@
 """Errors that happened inside Spark, turned back into the error a user should see.
 
 A failure in the JVM or in a Python worker arrives as a Spark exception with the original buried in its text. Messages
-raised on purpose carry their class name, so they can be found again.
+raised on purpose carry their class name, so they can be found again. A JVM that was killed says nothing any more: then
+whichever library was talking to it fails in its own way, so it is asked whether it is still there.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from panewise.core import errors
@@ -35,6 +37,12 @@ _UNREADABLE = re.compile(
     r"((?:Unexpected end-of-input|Unexpected character|Unrecognized token|No usable value|Incomplete log file"
     r"|Malformed log file|Log file was malformed|Failed to read log file).*?)(?= SQLSTATE|\n|$)")
 """What Spark says of logs it cannot read, or that another kind of source has written."""
+
+_TALKING = ("py4j", "pyspark")
+"""The packages that talk to the JVM."""
+ENDED = ("the Java process that Spark runs in has ended, killed from outside or out of memory: nothing of this session "
+         "can go on, so start the program again. A streaming query goes on from its checkpoint; if memory was short, "
+         "give spark.driver.memory more, or read fewer rows in a micro-batch")
 
 
 def refuse(kind: type[PanewiseError], message: Column) -> Column:
@@ -81,7 +89,37 @@ def translate(error: BaseException) -> PanewiseError | None:
                                       "start with a new one")
     if isinstance(error, AnalysisException):
         return SchemaError(text.split("\n", 1)[0])
-    return None
+    return _ended(error)
+
+
+def _ended(error: BaseException) -> PanewiseError | None:
+    """What to say of a JVM that is not there any more, or never came up."""
+    if isinstance(error, PySparkException) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+        return errors.SparkEndedError("the Java process that Spark runs in ended before it could be used, killed from "
+                                      "outside or refused by the system: see what it wrote with session(log=PATH), "
+                                      "then start again")
+    return errors.SparkEndedError(ENDED) if _while_talking(error) and not jvm_answers() else None
+
+
+def jvm_answers() -> bool:
+    """Whether the JVM of this process can be asked something, or there is none to ask."""
+    try:
+        SparkSession.getActiveSession()
+    except (Py4JError, OSError):
+        return False
+    return True
+
+
+def _while_talking(error: BaseException | None) -> bool:
+    """Whether an error, or one it followed from, came out of what talks to the JVM, and not of a user's own code."""
+    while error is not None:
+        frame = error.__traceback__
+        while frame is not None:
+            if frame.tb_frame.f_globals.get("__name__", "").split(".")[0] in _TALKING:
+                return True
+            frame = frame.tb_next
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _evaluation_error(text: str) -> errors.EvaluationError:
@@ -100,3 +138,17 @@ def plain_errors() -> Iterator[None]:
         if plain is None:
             raise
         raise plain from None
+
+
+@contextmanager
+def while_it_lives() -> Iterator[None]:
+    """Build queries so that a JVM that has ended is told; everything else Spark says of them stays as it is."""
+    try:
+        yield
+    except PanewiseError:
+        raise
+    except Exception as error:
+        ended = _ended(error)
+        if ended is None:
+            raise
+        raise ended from None

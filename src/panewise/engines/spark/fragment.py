@@ -20,7 +20,6 @@ from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import ROW_NUM_NAMES
-from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.paired import PaneScheme
 from panewise.engines.spark.relation import (
     STATELESS,
@@ -32,6 +31,7 @@ from panewise.engines.spark.relation import (
     require,
     scalar_column,
     side_columns,
+    undated,
 )
 from panewise.engines.spark.types import arrow_type, spark_type
 from panewise.engines.spark.wire import CHANGE_COLUMN, CONTROL, LATE_COLUMN, ROW_BOUND
@@ -166,13 +166,11 @@ class Fragment:
         attribute = self.clause.attribute
         if self.by_position:  # kernels number the rows they count
             return F.lit(0).cast("bigint")
-        problem = F.lit(f"{attribute!r} is null in a row; every row needs a value of the windowing attribute; "
-                        "bad_rows='skip' leaves such rows out and counts them")
         missing = quoted(attribute).isNull()
         if CONTROL in self.below.columns:
             missing = missing & quoted(CONTROL).isNull()
         ordinal = as_ordinal(self.below, quoted(attribute), self.clause.ordinal)
-        return F.when(missing, refuse(SchemaError, problem).cast("bigint")).otherwise(ordinal)
+        return F.when(missing, undated(self.below, attribute).cast("bigint")).otherwise(ordinal)
 
     @property
     def late_text(self) -> Column:

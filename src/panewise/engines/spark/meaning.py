@@ -72,7 +72,7 @@ def as_meant(plan: Node, frames: Mapping[str, DataFrame]) -> Iterator[None]:
         if computes(plan):
             put_right = " and ".join(f"{key}={wanted[key]}" for key in other)
             warnings.warn(f"the session says {said}; the expressions of this query are computed with {put_right}, as "
-                          "on every engine", SessionMeaningWarning, stacklevel=4)
+                          "on every engine", SessionMeaningWarning, stacklevel=5)
         for key in other:
             spark.conf.set(key, wanted[key])
         try:

@@ -7,13 +7,13 @@ must: nothing for whole files and Parquet row groups, counting lines for text.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from panewise.core.bad_rows import BadRows
+from panewise.core.bad_rows import BadRow, BadRows
 from panewise.core.errors import BadRowError, SourceError
 from panewise.files import ndjson
 from panewise.files.formats import Format
@@ -33,23 +33,32 @@ class Piece:
     size: int
     content: pa.Table | ndjson.Lines
     tolerant: bool = False
-    """Whether bad rows are left out; otherwise the first is an error."""
+    """Whether bad rows are told beside the others; otherwise the first is an error."""
+    bad: tuple[BadRow, ...] = ()
+    """Rows that could not even be split off from their neighbours, in place of any content."""
 
-    def rows(self) -> pa.Table:
-        """The rows; NDJSON is parsed only here."""
+    def read(self) -> tuple[pa.Table, dict[int, BadRow]]:
+        """The rows, and what is wrong with those that are none, by place; NDJSON is parsed only here."""
+        if self.bad:
+            return self.stream.arrow.empty_table(), dict(enumerate(self.bad))
         if isinstance(self.content, ndjson.Lines):
             if self.tolerant:
-                return parse_rows([self.content], self.path, self.stream.arrow)[0]
-            return parse_lines(self.content, self.path, self.stream.arrow)
-        return self.content
+                return parse_rows([self.content], self.path, self.stream.arrow)
+            return parse_lines(self.content, self.path, self.stream.arrow), {}
+        return self.content, {}
+
+    def place(self, number: int) -> str:
+        """Where one of the lines or rows stands."""
+        if isinstance(self.content, ndjson.Lines):
+            return f"{self.path}:{self.content.line(number)}"
+        return f"{self.path}, row {self.at + number + 1}"
 
     def head(self, size: int) -> Piece:
         """The first lines or rows."""
         if size >= self.size:
             return self
-        if isinstance(self.content, ndjson.Lines):
-            return Piece(self.stream, self.path, self.at, size, self.content.part(0, size), self.tolerant)
-        return Piece(self.stream, self.path, self.at, size, self.content.slice(0, size))
+        content = self.content.part(0, size) if isinstance(self.content, ndjson.Lines) else self.content.slice(0, size)
+        return replace(self, size=size, content=content, bad=self.bad[:size])
 
 
 @dataclass(frozen=True)
@@ -77,12 +86,14 @@ def pieces(stream: FileStream, path: Path, start: int, attribute: str, *,
                 BadRows([part.bad_row(path)])
             if isinstance(found, Punctuation):
                 yield Promise(part.at, found)
-            elif tolerant:  # its place counts
-                yield Piece(stream, path, part.at, 1, stream.arrow.empty_table())
+            elif tolerant:
+                yield Piece(stream, path, part.at, 1, stream.arrow.empty_table(), bad=found.rows)
             else:
                 raise BadRowError(str(found.rows[0]))
     elif stream.format is Format.PARQUET:
         yield from _parquet(stream, path, start, columns)
+    elif tolerant:
+        yield from _tolerant_csv(stream, path, start)
     else:
         yield from _csv(stream, path, start, columns)
 
@@ -130,6 +141,20 @@ def _csv(stream: FileStream, path: Path, start: int, columns: list[str] | None) 
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _tolerant_csv(stream: FileStream, path: Path, start: int) -> Iterator[Piece]:
+    """All of the file is parsed to find out which rows are bad, those before ``start``, too."""
+    done = 0
+    for item in stream.only(path).items():
+        if isinstance(item, BadRows):
+            skip = max(0, start - done)
+            if rest := item.rows[skip:]:
+                yield Piece(stream, path, done + skip, len(rest), stream.arrow.empty_table(), bad=rest)
+            done += len(item)
+        elif isinstance(item, pa.RecordBatch):
+            yield from _after(stream, path, start, done, pa.Table.from_batches([item]))
+            done += item.num_rows
 
 
 def _plain_lines(block: bytes) -> int | None:

@@ -20,18 +20,29 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.user_functions import called_in
 from panewise.engines.spark.exploding import depth, exploded, spread
+from panewise.engines.spark.failures import refuse, while_it_lives
 from panewise.engines.spark.own_functions import computed_in_python
 from panewise.engines.spark.quoting import quoted as quoted  # noqa: PLC0414 (known by this name elsewhere)
 from panewise.engines.spark.types import arrow_type
-from panewise.engines.spark.wire import CONTROL, INPUT, LATE_COLUMN, OWN, SIDE_COLUMNS
+from panewise.engines.spark.wire import CONTROL, INPUT, LATE_COLUMN, OWN, POSITION, SIDE_COLUMNS
 from panewise.plan.nodes import Explode, Filter, Node, Project, Qualify, Source, Union
 
 STATELESS = (Source, Filter, Project, Explode, Qualify, Union)
+PASSING = "strategy: columns and filters in the JVM, with functions of your own in Python; rows pass as they come"
 
 
 def scalar_column(scalar: Scalar, frame: DataFrame) -> Column:
     """A scalar expression over rows of a DataFrame, as Spark evaluates it; in Python with functions of the user."""
     return computed_in_python(scalar, frame) if called_in(scalar.sql) else F.expr(scalar.sql)
+
+
+def undated(frame: DataFrame, attribute: str, stream: str | None = None) -> Column:
+    """What a row without a time fails with; its line is known where the source numbers rows."""
+    begins = "" if stream is None else f"stream {stream!r}: "
+    ends = "; every row needs a value of the windowing attribute; bad_rows='skip' leaves such rows out and counts them"
+    line = F.coalesce(F.concat(F.lit(" (line "), quoted(POSITION).cast("string"), F.lit(")")), F.lit("")) \
+        if POSITION in frame.columns else F.lit("")
+    return refuse(SchemaError, F.concat(F.lit(f"{begins}{attribute!r} is null in a row"), line, F.lit(ends)))
 
 
 def lower(node: Node, inputs: Mapping[str, DataFrame], *, ordered: bool = False) -> DataFrame:
@@ -115,6 +126,7 @@ def data_columns(frame: DataFrame) -> list[str]:
     return [c for c in frame.columns if c not in SIDE_COLUMNS]
 
 
+@while_it_lives()
 def source_schema(frame: DataFrame, *, time: str | None = None) -> SourceSchema:
     """What a query may refer to in a DataFrame; side columns such as punctuation are not among it."""
     wanted = set(data_columns(frame))

@@ -7,6 +7,7 @@ the console: their warnings are about Spark's own set-up, and failures reach the
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shutil
@@ -18,11 +19,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from socketserver import BaseServer
 from typing import Any
 
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
 from panewise.core.errors import PanewiseError
+from panewise.engines.spark.failures import while_it_lives
 from panewise.engines.spark.shipping import package_zip, ship
 
 MINIMUM_JAVA = 17
@@ -47,6 +52,7 @@ SETTABLE = {
 """What a session can still be given when its JVM is already running, as on a Connect server."""
 
 
+@while_it_lives()
 def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | Path | None = None,
             connect: bool = False, **conf: Any) -> SparkSession:
     """The running session, or a new one with defaults that fit window queries.
@@ -82,7 +88,26 @@ def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | 
         return started
     with _stderr_to(Path(log) if log is not None else _passing_file()), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Failed to set spark", UserWarning)  # the server was started with them
+        _say_an_end_once()
         return builder.getOrCreate()
+
+
+def _say_an_end_once() -> None:
+    """When its JVM is gone, Spark's server for accumulators prints a stack and py4j logs another, to the root logger,
+    for what the caller is told by an error."""
+    logging.getLogger().addFilter(_is_no_lost_connection)
+
+    def handle_error(self: BaseServer, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            BaseServer.handle_error(self, request, client_address)
+
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = handle_error  # type: ignore[method-assign]
+
+
+def _is_no_lost_connection(record: logging.LogRecord) -> bool:
+    lost = record.exc_info and isinstance(record.exc_info[1], OSError | Py4JNetworkError)
+    return not (lost and Path(record.pathname).parent.name == "py4j")
 
 
 def defaults(master: str) -> dict[str, str]:

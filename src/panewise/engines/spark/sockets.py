@@ -23,7 +23,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.core.errors import SourceError
-from panewise.engines.spark.sources import ROWS_PER_BATCH, read_spool
+from panewise.core.time import AmountGiven
+from panewise.engines.spark.source_options import ROWS_PER_BATCH
+from panewise.engines.spark.sources import read_spool
+from panewise.files.json_units import MAX_LINE
 
 FILE_BYTES = 64 << 20
 READ_BYTES = 1 << 20
@@ -129,6 +132,8 @@ class SocketSpool:
 
 
 def read_socket(spark: SparkSession, spool: SocketSpool, columns: pa.Schema, *, time: str | None = None,
-                progress: str = "source", rows_per_batch: int = ROWS_PER_BATCH) -> DataFrame:
-    """What a socket has received and will receive, as a streaming DataFrame."""
-    return read_spool(spark, spool.folder, columns, time=time, progress=progress, rows_per_batch=rows_per_batch)
+                progress: str = "source", rows_per_batch: int = ROWS_PER_BATCH, bad_rows: str = "stop",
+                max_line: int = MAX_LINE, max_jump: AmountGiven | None = None) -> DataFrame:
+    """What a socket has received and will receive, as a streaming DataFrame; options are those of ``read_stream``."""
+    return read_spool(spark, spool.folder, columns, time=time, progress=progress, rows_per_batch=rows_per_batch,
+                      bad_rows=bad_rows, max_line=max_line, max_jump=max_jump)

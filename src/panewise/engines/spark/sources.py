@@ -16,100 +16,57 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from panewise.core.bad_rows import BadRowAction, BadRowPolicy
+from panewise.core.bad_rows import BadRowAction
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.core.schema import SourceSchema
+from panewise.core.time import AmountGiven
 from panewise.engines.spark.pieces import Piece, pieces
+from panewise.engines.spark.source_options import ROWS_PER_BATCH, StreamOptions, amount_of, policy_of
+from panewise.engines.spark.source_rows import RowGate, wire_bad, wire_rows
 from panewise.engines.spark.tracker import Tracker
 from panewise.engines.spark.types import spark_type
-from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
-from panewise.files.formats import expand, format_of
+from panewise.engines.spark.wire import BAD, CONTROL, END_TEXT, POSITION, ROW_BOUND
+from panewise.files.formats import expand
 from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import FileStream
 from panewise.files.types import normal_schema
-from panewise.progress.clocks import falls_silent
-from panewise.progress.policy import parse_progress
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 FORMAT = "panewise"
-ROWS_PER_BATCH = 1_000_000
 ROWS_PER_TASK = 250_000
-
-
-@dataclass(frozen=True)
-class StreamOptions:
-    """What defines a stream of files."""
-
-    path: str
-    attribute: str
-    progress: str = "source"
-    finite: bool = True
-    rows_per_batch: int = ROWS_PER_BATCH
-    discard: bool = False
-    """Whether files are deleted once everything in them is done with."""
-    stored: str | None = None
-    """The columns as the files have them (Arrow's own encoding), so that only the first look has to find them out."""
-    bad_rows: str = "stop"
-    """What becomes of rows that cannot be read or have no time: ``stop`` or ``skip``."""
-    max_line: int = MAX_LINE
-    """The longest object of NDJSON, in bytes."""
-
-    @property
-    def tolerant(self) -> bool:
-        """Whether bad rows are left out."""
-        return self.bad_rows == BadRowAction.SKIP.value
-
-    @property
-    def stamped(self) -> bool:
-        """Whether rows carry the bound in force at their arrival.
-
-        Those of a source that may fall silent do not: what others have promised meanwhile, which it does not know,
-        decides whether its rows are late.
-        """
-        return self.finite or not falls_silent(parse_progress(self.progress, self.open().schema.ordinal_kind(
-            self.attribute)))
-
-    def open(self) -> FileStream:
-        """The files as they are now."""
-        if self.stored is None:
-            return FileStream.open(self.path, time=self.attribute)
-        stored = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.stored)))
-        arrow, files = normal_schema(stored), tuple(expand(Path(self.path)))
-        schema = SourceSchema.of(arrow, time=self.attribute)
-        return FileStream(files, format_of(files[0]), schema, arrow, stored, Path(self.path), self.max_line)
-
-    def tracker(self, stream: FileStream) -> Tracker:
-        """Progress before the first row."""
-        kind = stream.schema.ordinal_kind(self.attribute)
-        return Tracker(self.attribute, kind, self.progress, stream.schema.columns)
+NEWEST = "newest"
+"""Beside the progress at a place: the newest time before it, where jumps are looked for."""
 
 
 def read_stream(spark: SparkSession, path: str | Path, *, time: str | None = None, progress: str = "source",
                 finite: bool = True, rows_per_batch: int = ROWS_PER_BATCH, bad_rows: str = "stop",
-                max_line: int = MAX_LINE) -> DataFrame:
+                max_line: int = MAX_LINE, max_jump: AmountGiven | None = None) -> DataFrame:
     """Files as a streaming DataFrame for ``run_streaming`` (whose ``progress`` stays ``source``).
 
     ``rows_per_batch`` limits a micro-batch. ``finite=False`` waits for more files, and more lines in the last one.
-    ``bad_rows="skip"`` leaves out rows that cannot be read or have no time; ``max_line`` is the longest one in bytes.
+    ``bad_rows="skip"`` hands rows that cannot be read on, marked as such: the query leaves them out and counts them, or
+    puts them aside. ``max_jump`` is how far ahead of the newest row one may be; ``max_line`` is the longest one in
+    bytes.
     """
-    return _load(spark, spark.readStream, path, time, progress, finite, rows_per_batch, bad_rows, max_line)
+    return _load(spark, spark.readStream, path, time, progress, finite, rows_per_batch, bad_rows, max_line, max_jump)
 
 
 def read_batch(spark: SparkSession, path: str | Path, *, time: str | None = None,
-               progress: str = "source", bad_rows: str = "stop", max_line: int = MAX_LINE) -> DataFrame:
+               progress: str = "source", bad_rows: str = "stop", max_line: int = MAX_LINE,
+               max_jump: AmountGiven | None = None) -> DataFrame:
     """Files as a bounded DataFrame for ``run_batch``, rows stamped with the bound in force at their arrival."""
-    return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH, bad_rows, max_line)
+    return _load(spark, spark.read, path, time, progress, True, ROWS_PER_BATCH, bad_rows, max_line, max_jump)
 
 
 def read_spool(spark: SparkSession, folder: str | Path, columns: pa.Schema, *, time: str | None = None,
-               progress: str = "source", rows_per_batch: int = ROWS_PER_BATCH, discard: bool = True) -> DataFrame:
+               progress: str = "source", rows_per_batch: int = ROWS_PER_BATCH, discard: bool = True,
+               bad_rows: str = "stop", max_line: int = MAX_LINE, max_jump: AmountGiven | None = None) -> DataFrame:
     """A folder of NDJSON files that somebody goes on writing, as a streaming DataFrame; it may still be empty.
 
     A last line without its end is left for later. With ``discard`` a file is deleted when all of it has been
@@ -120,28 +77,26 @@ def read_spool(spark: SparkSession, folder: str | Path, columns: pa.Schema, *, t
     if attribute is None:
         raise PlanError(f"{folder}: no column orders the stream; name one with time=, such as time='ts'")
     encoded = base64.b64encode(stored.serialize().to_pybytes()).decode()
-    options = StreamOptions(str(Path(folder).absolute()), attribute, progress, False, rows_per_batch, discard, encoded)
-    options.tracker(options.open())  # a policy that cannot work is refused here
+    options = StreamOptions(str(Path(folder).absolute()), attribute, progress, False, rows_per_batch, discard, encoded,
+                            policy_of(bad_rows), amount_of(max_jump), max_line)
+    options.check(options.open())
     spark.dataSource.register(PanewiseFiles)
     return spark.readStream.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
 
 
 def _load(spark: SparkSession, reader: Any, path: str | Path, time: str | None, progress: str, finite: bool,
-          rows_per_batch: int, bad_rows: str, max_line: int) -> DataFrame:
+          rows_per_batch: int, bad_rows: str, max_line: int, max_jump: AmountGiven | None) -> DataFrame:
     if rows_per_batch < 1:
         raise PlanError(f"a micro-batch needs at least one row, not {rows_per_batch}")
-    policy = BadRowPolicy.parse(bad_rows)
-    if policy.action is BadRowAction.ASIDE:
-        raise PlanError("bad_rows='aside' keeps rows beside the results, and a DataFrame has no place for them: write "
-                        "'skip', or run the files with `panewise run --engine spark --bad-rows aside:PATH`")
-    stream = FileStream.open(path, time=time, tolerant=not policy.stops, max_line=max_line)
+    policy = policy_of(bad_rows)
+    stream = FileStream.open(path, time=time, tolerant=policy == BadRowAction.SKIP.value, max_line=max_line)
     attribute = stream.schema.time
     if attribute is None:
         raise PlanError(f"{path}: no column orders the stream; name one with time=, such as time='ts'")
     stored = base64.b64encode(stream.stored.serialize().to_pybytes()).decode()
     options = StreamOptions(str(Path(path).absolute()), attribute, progress, finite, rows_per_batch, stored=stored,
-                            bad_rows=policy.action.value, max_line=max_line)
-    options.tracker(stream)  # a policy that cannot work is refused here
+                            bad_rows=policy, max_jump=amount_of(max_jump), max_line=max_line)
+    options.check(stream)
     spark.dataSource.register(PanewiseFiles)
     found: DataFrame = reader.format(FORMAT).option("panewise", json.dumps(options.__dict__)).load()
     return found
@@ -163,8 +118,9 @@ class PanewiseFiles(DataSource):
         settings = self._settings()
         fields = [T.StructField(f.name, spark_type(f.type)) for f in settings.open().arrow]
         stamps = [T.StructField(ROW_BOUND, T.LongType())] if settings.stamped else []
+        marks = [T.StructField(BAD, T.StringType())] if settings.tolerant else []
         return T.StructType([*fields, T.StructField(CONTROL, T.StringType()), *stamps,
-                             T.StructField(POSITION, T.LongType())])
+                             T.StructField(POSITION, T.LongType()), *marks])
 
     def streamReader(self, schema: T.StructType) -> DataSourceStreamReader:  # noqa: N802
         """Structured Streaming."""
@@ -239,25 +195,26 @@ class Walker:
         """
         if start.ended or (until is not None and start.same_as(until)):
             return start, []
-        tracker = self.options.tracker(self.stream)
-        if start.progress is not None:
-            tracker.restore(start.progress)
+        tracker, gate = self._at(start.progress)
+        looks = tracker.reads_rows or gate.jumps
+        columns = list(dict.fromkeys([*tracker.columns, *([self.options.attribute] if gate.jumps else [])]))
         spans: list[Span] = []
         file, at, position = start.file, start.at, start.position
         left = limit
         for path in self._from(start.file, until.file if until else None):
             at = at if path.name == file else 0
             file = path.name
-            span = Span(file, at, at, position, tracker.snapshot())
-            for item in pieces(self.stream, path, at, self.options.attribute, columns=tracker.columns,
+            span = Span(file, at, at, position, _saved(tracker, gate))
+            for item in pieces(self.stream, path, at, self.options.attribute, columns=columns,
                                growing=not self.options.finite, tolerant=self.options.tolerant):
                 if until is not None and file == until.file and item.at >= until.at:
                     break
                 if isinstance(item, Piece):
                     room = _room(item, left, until if until and file == until.file else None)
                     part = item.head(room)
-                    if tracker.reads_rows:
-                        tracker.observe(self._timed(part.rows()))
+                    rows = gate.admit(part).timed if looks else None
+                    if rows is not None and tracker.reads_rows:
+                        tracker.observe(rows)
                     size, end = part.size, part.at + part.size
                 else:
                     tracker.punctuate(item.punctuation)
@@ -268,25 +225,33 @@ class Walker:
                 left = None if left is None else left - size
                 if span.stop - span.start >= ROWS_PER_TASK:
                     spans.append(span)
-                    span = Span(file, at, at, position, tracker.snapshot())
+                    span = Span(file, at, at, position, _saved(tracker, gate))
                 if left is not None and left <= 0:
                     break
             if span.stop > span.start:
                 spans.append(span)
             if left is not None and left <= 0:
-                return _place(file, at, position, False, tracker, start.ticked), spans
+                return _place(file, at, position, False, tracker, gate, start.ticked), spans
         ended = self.options.finite if until is None else until.ended
         if ended:
-            spans.append(Span(None, 0, 0, position, tracker.snapshot()))
+            spans.append(Span(None, 0, 0, position, _saved(tracker, gate)))
         ticked = start.ticked
         looked = now if until is None else until.ticked
         if looked is not None and not self.options.finite and tracker.follows_clock and looked != ticked and (
                 until is not None or spans or looked - ticked >= tracker.step):
-            before = tracker.snapshot()
+            before = _saved(tracker, gate)
             if tracker.tick(looked) or until is not None:
                 ticked = looked
                 spans.append(Span(file, at, at, position, before, tick=looked))
-        return _place(file, at, position, ended, tracker, ticked), spans
+        return _place(file, at, position, ended, tracker, gate, ticked), spans
+
+    def _at(self, progress: dict[str, Any] | None) -> tuple[Tracker, RowGate]:
+        """As they were at a place."""
+        tracker, gate = self.options.tracker(self.stream), self.options.gate(self.stream)
+        if progress is not None:
+            tracker.restore(progress)
+            gate.newest = progress.get(NEWEST)
+        return tracker, gate
 
     def _from(self, file: str, last: str | None) -> list[Path]:
         files = self.files if self.files is not None else expand(Path(self.options.path))
@@ -294,8 +259,7 @@ class Walker:
 
     def read(self, span: Span) -> Iterator[pa.RecordBatch]:
         """The rows of a span with their side columns; what was promised comes last."""
-        tracker = self.options.tracker(self.stream)
-        tracker.restore(span.progress)
+        tracker, gate = self._at(span.progress)
         schema = self.wire_schema
         if span.file is None:
             yield from _controls([END_TEXT], FINISHED, schema)
@@ -312,29 +276,26 @@ class Walker:
             if item.at >= span.stop:
                 break
             if isinstance(item, Piece):
-                rows = self._timed(item.head(span.stop - item.at).rows())
-                bounds = tracker.stamp(rows)
-                positions = np.arange(rows.num_rows, dtype=np.int64) + (span.position + item.at - span.start + 1)
-                stamps = [pa.array(bounds, mask=bounds == NO_BOUND)] if self.options.stamped else []
-                columns = [*rows.columns, pa.nulls(rows.num_rows, pa.string()), *stamps, pa.array(positions)]
-                yield from pa.table(columns, schema=schema).combine_chunks().to_batches()
+                found, first = gate.admit(item.head(span.stop - item.at)), span.position + item.at - span.start + 1
+                bounds = tracker.stamp(found.timed)
+                stamps = pa.array(bounds, mask=bounds == NO_BOUND)
+                yield from wire_rows(found.timed, stamps, found.timed_places + first, schema).to_batches()
+                if found.untimed.num_rows:
+                    yield from wire_rows(found.untimed, None, found.untimed_places + first, schema).to_batches()
+                if found.bad:
+                    yield from wire_bad(found.bad, first, schema).to_batches()
             else:
                 tracker.punctuate(item.punctuation)
                 said.append(tracker.text(item.punctuation))
         yield from _controls([*said, *tracker.news(), *tracker.silence(span.position)], tracker.bound, schema)
 
-    def _timed(self, rows: pa.Table) -> pa.Table:
-        """Rows with a time, where others are to be left out."""
-        if not self.options.tolerant or self.options.attribute not in rows.column_names:
-            return rows
-        time = rows.column(self.options.attribute)
-        return rows.filter(time.is_valid()) if time.null_count else rows
-
     @property
     def wire_schema(self) -> pa.Schema:
         """The columns of a batch for Spark."""
         stamps = [pa.field(ROW_BOUND, pa.int64())] if self.options.stamped else []
-        return pa.schema([*self.stream.arrow, pa.field(CONTROL, pa.string()), *stamps, pa.field(POSITION, pa.int64())])
+        marks = [pa.field(BAD, pa.string())] if self.options.tolerant else []
+        return pa.schema([*self.stream.arrow, pa.field(CONTROL, pa.string()), *stamps, pa.field(POSITION, pa.int64()),
+                          *marks])
 
 
 class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -425,10 +386,15 @@ def foreign_offset(offset: object, stream: str) -> CheckpointError:
                            "made with, or start with a new checkpoint")
 
 
-def _place(file: str, at: int, position: int, ended: bool, tracker: Tracker, ticked: int) -> Place:
+def _saved(tracker: Tracker, gate: RowGate) -> dict[str, Any]:
+    """What a task, or a later run, has to know of the rows before."""
+    return tracker.snapshot() | ({NEWEST: gate.newest} if gate.jumps else {})
+
+
+def _place(file: str, at: int, position: int, ended: bool, tracker: Tracker, gate: RowGate, ticked: int) -> Place:
     bound = tracker.bound
     text = tracker.kind.text(bound) if NO_BOUND < bound < FINISHED else ""
-    return Place(file, at, position, ended, tracker.snapshot(), bound, text, ticked)
+    return Place(file, at, position, ended, _saved(tracker, gate), bound, text, ticked)
 
 
 def _room(piece: Piece, left: int | None, until: Place | None) -> int:

@@ -10,6 +10,9 @@ column             type    meaning
                            are judged exactly, row by row, wherever the stream is cut into micro-batches. On a
                            punctuation row, the bound of all rows from then on
 ``__pw_position``  bigint  the row's place in the order of arrival; FIRST and LAST need it
+``__pw_bad``       string  not null on rows that cannot be used: JSON with their place, what is wrong, and the row as
+                           text; all other columns but the position are null. Only sources that go on with bad rows
+                           have it, and the query takes it away before anything is computed
 ``__pw_input``     string  which input of a union the row came from (set by the engine)
 =================  ======  =========================================================================================
 """
@@ -21,8 +24,10 @@ import pyarrow as pa
 CONTROL = "__pw_control"
 ROW_BOUND = "__pw_row_bound"
 POSITION = "__pw_position"
+BAD = "__pw_bad"
+"""Also the column beside the results in which bad rows leave under ``bad_rows="aside"``, then with their stream."""
 INPUT = "__pw_input"
-SIDE_COLUMNS = (CONTROL, ROW_BOUND, POSITION, INPUT)
+SIDE_COLUMNS = (CONTROL, ROW_BOUND, POSITION, BAD, INPUT)
 OWN = "__pw_"
 """How the names of these columns, and of all that are made on the way, begin; no column of a user may."""
 

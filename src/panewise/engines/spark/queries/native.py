@@ -32,8 +32,7 @@ from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import as_ordinal, result_field
 from panewise.engines.spark.observed import new_metric
 from panewise.engines.spark.paired import floor_division
-from panewise.engines.spark.queries.placing import undated
-from panewise.engines.spark.relation import data_columns, lower, quoted, scalar_column
+from panewise.engines.spark.relation import data_columns, lower, quoted, scalar_column, undated
 from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan import nodes as n
 from panewise.planner.forms import EXPIRES_AT, VALID_FROM
@@ -117,7 +116,7 @@ def _watermarked(side: StreamSide, rows: DataFrame, event: str) -> DataFrame:
     name, called = side.source.name, side.source_time
     far = refuse(SchemaError, F.concat(F.lit(f"stream {name!r}: {called!r} is so far from 1970 that no clock has shown "
                                              "it, "), ordinal.cast("string"), F.lit(" microseconds")))
-    row = (F.when(time.isNull(), undated(name, called).cast("timestamp"))
+    row = (F.when(time.isNull(), undated(rows, called, name).cast("timestamp"))
            .when(F.abs(ordinal) > F.lit(CLOCK.reach), far.cast("timestamp")).otherwise(CLOCK.event(ordinal)))
     dated = F.when(quoted(CONTROL).isNull(), row).otherwise(CLOCK.promise(quoted(ROW_BOUND)))
     columns = [*map(quoted, data_columns(rows)), dated.alias(event)]

@@ -13,11 +13,10 @@ from pyspark.sql import types as T
 
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.spark.failures import refuse
 from panewise.engines.spark.fragment import ORDINAL, as_ordinal, late_text, result_field
 from panewise.engines.spark.lineage import Origin
 from panewise.engines.spark.partial_stage import RAW
-from panewise.engines.spark.relation import data_columns, quoted, refuse_own, scalar_column, source_schema
+from panewise.engines.spark.relation import data_columns, quoted, refuse_own, scalar_column, source_schema, undated
 from panewise.engines.spark.sharding import SHARD, one_zero, shard_labels
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
@@ -166,14 +165,7 @@ class Placed:
         if CONTROL in frame.columns:
             missing = missing & quoted(CONTROL).isNull()
         ordinal = as_ordinal(frame, quoted(item.attribute), item.kind)
-        return F.when(missing, undated(item.name, item.attribute).cast("bigint")).otherwise(ordinal)
-
-
-def undated(stream: str, attribute: str) -> Column:
-    """What a row without a time fails with."""
-    problem = (f"stream {stream!r}: {attribute!r} is null in a row; every row needs a value of the windowing "
-               "attribute; bad_rows='skip' leaves such rows out and counts them")
-    return refuse(SchemaError, F.lit(problem))
+        return F.when(missing, undated(frame, item.attribute, item.name).cast("bigint")).otherwise(ordinal)
 
 
 def with_columns(plan: Node, frames: Mapping[str, DataFrame]) -> Node:
