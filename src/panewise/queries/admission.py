@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -167,7 +167,7 @@ class Admission:
             if self._aside is not None:
                 self._aside.add((admitted.stream, bad) for bad in admitted.bad)
             else:
-                self._kept.extend((admitted.stream, bad) for bad in admitted.bad)
+                self._kept.extend((admitted.stream, replace(bad, row=bad.shown)) for bad in admitted.bad)
 
     def close(self, streams: Iterable[str]) -> None:
         """These streams have ended: rows that come after are a mistake."""
