@@ -65,6 +65,10 @@ A sum of floats has one answer, whatever the order of rows, the batches, the ker
 | beyond the largest float | infinity |
 | a sum of zero | `+0.0`, also of `-0.0` alone |
 
+An aggregate of your own answers as its `merge` does. One whose state is a float that is merged by `sum` is refused:
+kernels would add it in an order of their own. Let `elementwise` return None, or keep the sum exactly (`EXACT_SUM`).
+The buffering kernel with `differential=True` takes rows away from sums, and refuses those of floats by name.
+
 `float` columns are added as doubles. Kernels add floats as integers: each float is cut at multiples of 32 bits, and
 the pieces are summed one by one, so nothing is rounded before a result leaves. Ordinary data has three or four such
 digits to a sum; data of every magnitude has more, as many as it needs.

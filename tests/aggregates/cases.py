@@ -159,8 +159,7 @@ def define_percentile(fraction: float) -> Callable[[Rows], Any]:
             return None
         at = (len(values) - 1) * fraction
         low, high = values[math.floor(at)], values[math.ceil(at)]
-        return low if low == high else (math.ceil(at) - at) * low + (at - math.floor(at)) * high \
-            if math.floor(at) != math.ceil(at) else low
+        return low if low == high else low + (high - low) * (at - math.floor(at))
 
     return define
 

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kernels.tiny import Total
 from panewise.aggregates import AggClass, Aggregate, State, is_aggregate, names, register, resolve, unregister
 from panewise.aggregates.moments import StddevSamp, VarSamp
 from panewise.aggregates.multiset import CountDistinct, Distinct, TopK
 from panewise.aggregates.order import First
 from panewise.aggregates.sums import Avg, Sum
 from panewise.core.errors import AggregateError
+from panewise.kernels.partials import bind
 
 
 def test_names_are_found_in_any_case_and_under_their_aliases() -> None:
@@ -152,3 +154,10 @@ def test_a_registered_aggregate_needs_a_usable_name() -> None:
         register(lambda fraction: Distinct(Sum()))
     with pytest.raises(AggregateError, match="cannot name an aggregate"):
         register(Sum, name="my sum")
+
+
+def test_an_aggregate_whose_floats_are_added_in_any_order_is_refused_by_name() -> None:
+    calls = [("t", Total())]
+    assert bind(calls, [[pa.int64()]])
+    with pytest.raises(AggregateError, match=r"total: the state 'sum' is double and merged by 'sum'.*EXACT_SUM"):
+        bind(calls, [[pa.float64()]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import panewise as pw
 from panewise.cli.main import main
 
 COUNT = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
@@ -35,6 +37,30 @@ def test_a_full_device_is_a_clear_error(source: Path, out: list[str]) -> None:
     assert run.returncode == 2
     assert "No space left on device" in run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("name", ["out.ndjson", "out.csv", "out.parquet", "parts/"])
+def test_a_limit_of_file_sizes_is_a_clear_error(source: Path, tmp_path: Path, name: str) -> None:
+    more = ["--checkpoint", str(tmp_path / "state")] if name.endswith("/") else []
+    run = subprocess.run(command(source, "--out", str(tmp_path / name) + "/" * name.endswith("/"), "--quiet", *more),
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+                         capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "File too large" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_second_run_on_one_checkpoint_is_refused_by_the_name_of_the_first(
+        source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = pw.run(COUNT, s=source, checkpoint=tmp_path / "state")
+    results = iter(first)
+    next(results)  # it is on its way
+    arguments = ["run", COUNT, "--stream", f"s={source}", "--engine", "embedded", "--quiet", "--checkpoint",
+                 str(tmp_path / "state"), "--out", str(tmp_path / "out.ndjson")]
+    assert main(arguments) == 2
+    assert f"is in use by process {os.getpid()} on" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "out.ndjson").exists()
+    assert len(list(results)) == 1_999
 
 
 @pytest.mark.parametrize("out", [["--out", "-", "--quiet"], ["--limit", "20000", "--quiet"]])

@@ -78,13 +78,20 @@ def test_late_rows_can_be_written_counted_or_let_in(bids: Path, tmp_path: Path) 
     assert main([*base, "--late", "drop", "--late-out", str(tmp_path / "late.ndjson")]) == 2, "they go nowhere"
 
 
-def test_a_run_that_goes_on_appends_its_late_rows(bids: Path, tmp_path: Path) -> None:
+def test_late_rows_of_a_run_with_a_checkpoint_are_written_once_however_often_it_runs(
+        bids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    late = tmp_path / "late.ndjson"
     base = ["run", QUERY, "--stream", f"s={bids}", "--engine", "embedded", "--out", str(tmp_path / "o.ndjson"),
             "--checkpoint", str(tmp_path / "state")]
-    (tmp_path / "late.ndjson").write_text('{"v": 1}\n')
+    late.write_text('{"v": 1}\n')  # of another run
     assert main([*base, "--late-out", str(tmp_path / "late.csv")]) == 2, "a table cannot be appended to"
-    assert main([*base, "--late-out", str(tmp_path / "late.ndjson")]) == 0
-    assert [r["v"] for r in lines(tmp_path / "late.ndjson")] == [1, 9]
+    for _ in range(3):
+        assert main([*base, "--late-out", str(late)]) == 0
+        assert [r["v"] for r in lines(late)] == [9]
+    late.unlink()
+    capsys.readouterr()
+    assert main([*base, "--late-out", str(late)]) == 2
+    assert "has 0 bytes of the" in capsys.readouterr().err
 
 
 def test_the_late_policy_error_stops_and_keeps_what_was_written(

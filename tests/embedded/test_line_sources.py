@@ -192,14 +192,6 @@ def test_a_plain_socket_cannot_be_checkpointed_and_says_what_can(tmp_path: Path)
         SocketSource("tcp://:0?ack")
 
 
-def test_a_sender_that_hangs_up_within_a_line_is_noticed() -> None:
-    source = SocketSource("tcp://:0", columns=SCHEMA)
-    with source.address.connect() as connection:
-        connection.sendall(LINES[0] + b'{"ts": 1')
-    with pytest.raises(SourceError, match="in the middle of a line"):
-        rows_of(EmbeddedRun(WindowQuery(PLAN), {"s": source}, live=True))
-
-
 def test_an_acknowledged_sender_goes_on_where_it_was_after_hanging_up_and_after_a_restart(tmp_path: Path) -> None:
     """A sender that keeps only what was not acknowledged, against queries that stop: nothing is lost or twice."""
     out: list[dict[str, Any]] = []

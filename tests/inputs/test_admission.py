@@ -14,8 +14,10 @@ import pyarrow as pa
 import pytest
 
 import panewise as pw
+from panewise.core.bad_rows import SHOWN_CHARACTERS
 from panewise.core.errors import BadRowError, PlanError, ProgressError, SchemaError
 from panewise.engines.embedded.sources import SocketSource
+from panewise.files.reader import FileStream
 from panewise.progress.punctuation import Between, Punctuation
 
 COUNT = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
@@ -100,6 +102,18 @@ def test_bad_rows_are_written_as_they_come_and_a_restart_repeats_none(tmp_path: 
         assert [bad["place"] for bad in found] == [f"{source}:2", "stream 's', row 4", f"{source}:5"]
         assert run.status()["bad"] == 3
         assert run.status()["streams"]["s"]["rows"] == 6
+
+
+def test_of_bad_rows_that_are_kept_in_memory_little_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "s.ndjson"
+    path.write_text("{" + "x" * 100_000 + "\n" + '{"ts": 1}\n')
+    query = pw.open_query(COUNT, s="ts bigint", bad_rows="aside")
+    for item in FileStream.open(path, tolerant=True).items():
+        query.push("s", item)
+    [bad] = query.bad_rows.to_pylist()
+    assert len(bad["row"]) <= SHOWN_CHARACTERS + 1
+    held = [row.row for _, row in query._admission._kept]  # what a long run of such rows would hold on to
+    assert len(held[0] or "") <= SHOWN_CHARACTERS + 1
 
 
 def test_a_saved_query_goes_on_counting_bad_rows_and_measuring_jumps() -> None:

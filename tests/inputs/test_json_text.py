@@ -109,6 +109,16 @@ def test_a_line_longer_than_the_limit_is_a_bad_row_and_is_not_kept(tmp_path: Pat
     assert [unit.text for unit in cutter.feed(b'\n{"ts": 1}\n') if isinstance(unit, Units)] == [b'{"ts": 1}\n']
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_a_long_line_that_is_no_json_is_one_bad_row_however_it_arrives(end: bytes) -> None:
+    cutter = UnitCutter(max_line=1_000)
+    found = [unit for _ in range(100) for unit in cutter.feed(b"{x" * 500)]
+    found += [*cutter.feed(end + b'{"ts": 1}' + end), *cutter.end()]
+    assert [type(unit) for unit in found] == [BadUnit, Units]
+    assert isinstance(found[1], Units)
+    assert found[1].number(0) == 2
+
+
 def test_an_array_on_one_line_may_be_longer_than_a_line_may(tmp_path: Path) -> None:
     path = write(tmp_path, json.dumps([{"ts": i} for i in range(2_000)]).encode())
     found = [row for item in FileStream.open(path, max_line=100).items() for row in item.column("ts").to_pylist()]

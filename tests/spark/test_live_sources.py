@@ -108,6 +108,29 @@ def test_a_socket_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path) 
     assert len(whole) > len(first)
 
 
+def test_a_browser_and_a_line_without_an_end_do_not_stop_a_spool(tmp_path: Path) -> None:
+    with SocketSpool(tmp_path / "spool", max_line=1_000) as spool:
+        with socket.create_connection(spool.address) as browser, browser.makefile("rb") as answers:
+            assert json.loads(answers.readline()) == {"received": 0}
+            browser.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert "NDJSON" in json.loads(answers.readline())["error"]
+        long = b"x" * 5_000 + b"\n" + b'{"k": "' + b"y" * 2_000 + b'"}\n'
+        assert send(spool, lines(0, 1) + long + lines(1, 3), 5) == 0
+        assert spool.refused == 1
+        with socket.create_connection(spool.address) as connection, connection.makefile("rb") as answers:
+            assert json.loads(answers.readline()) == {"received": 5}
+            for _ in range(300):  # a line that never ends is stood for by one that says so
+                connection.sendall(b"{" * 10_000)
+            connection.sendall(b"\n" + lines(3, 4))
+            while json.loads(answers.readline())["received"] < 7:
+                pass
+    stored = b"".join(path.read_bytes() for path in sorted((tmp_path / "spool").glob("*.ndjson"))).splitlines()
+    told = [json.loads(line) for line in stored]
+    assert [isinstance(one, str) for one in told] == [False, True, True, False, False, True, False]
+    assert all("longer than the limit of 1,000 bytes" in one for one in told if isinstance(one, str))
+    assert max(map(len, stored)) < 200
+
+
 def test_a_folder_of_results_has_one_checkpoint(tmp_path: Path) -> None:
     PartsWriter(str(tmp_path), "/state/a")
     with pytest.raises(CheckpointError, match="belong to the checkpoint /state/a"):

@@ -52,6 +52,30 @@ def test_ten_thousand_terms_become_a_plan(kind: str) -> None:
     assert max(_depth(scalar.tree) for node in plan.walk() for scalar in _scalars(node)) < 40
 
 
+@pytest.mark.parametrize("kind", ["AND", "OR", "UNION ALL"])
+def test_ten_thousand_terms_are_run(kind: str) -> None:
+    text, expected = LONG[kind]
+    times = MANY if kind == "UNION ALL" else 1
+    assert list(pw.sql(text(MANY), s=ROWS)) == expected * times
+
+
+def test_ten_thousand_branches_are_run_by_the_definition_too() -> None:
+    assert list(pw.sql(LONG["UNION ALL"][0](MANY), s=ROWS, engine="oracle")) == [{"a": 3}] * MANY
+
+
+def test_expressions_of_ten_thousand_branches_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(text: str) -> exp.Expr:
+        parsed.append(text)
+        return parse_expression(text)
+
+    monkeypatch.setattr("panewise.core.trees.parse_expression", counted)
+    branches = [f"SELECT a + {i} AS a FROM s WHERE a <> {-i}" for i in range(3_000)]
+    assert len(list(pw.sql(" UNION ALL ".join(branches), s=ROWS[:1]))) == len(branches)
+    assert len(parsed) == len(set(parsed))
+
+
 def test_ten_thousand_columns_are_computed() -> None:
     text = f"SELECT {', '.join(f'a + {i} AS c{i}' for i in range(MANY))} FROM s"
     [row] = list(pw.sql(text, s=ROWS[:1]))

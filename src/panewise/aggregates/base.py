@@ -105,9 +105,9 @@ class Aggregate(ABC):
         """The operation that merges each state column by itself, or None when columns depend on each other.
 
         Where it is given, every state column is a non-null int64 or float64 without NaN-sensitive meaning, and
-        ``state_fields`` of no rows hold the operation's identity, so a kernel may scan panes with ``np.add``,
-        ``np.minimum`` and ``np.maximum``; or three of them are ``exact``, a sum of floats (see ``EXACT_SUM``). When all
-        are ``sum`` and ``is_invertible``, a state is taken away by plain subtraction of every column.
+        ``state_fields`` of no rows hold the operation's identity, so a kernel may scan panes with ``np.add`` (int64
+        only), ``np.minimum`` and ``np.maximum``; or three of them are ``exact``, a sum of floats (see ``EXACT_SUM``).
+        When all are ``sum`` and ``is_invertible``, a state is taken away by plain subtraction of every column.
         """
         return None
 

@@ -57,7 +57,7 @@ class Percentile(Multiset):
         low, high = floor(position), ceil(position)
         if low == high or values[low] == values[high]:
             return values[low]
-        return (high - position) * values[low] + (position - low) * values[high]
+        return values[low] + (values[high] - values[low]) * (position - low)  # rounds as Spark 4 does
 
     def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
         """Both neighbours by one search in the running counts of all groups."""
@@ -76,7 +76,7 @@ class Percentile(Multiset):
             for at in (low, high)
         )
         with np.errstate(invalid="ignore", over="ignore"):
-            between = (high - position) * below + (position - low) * above
+            between = below + (above - below) * (position - low)
         return pa.array(np.where((low == high) | (below == above), below, between), mask=empty)
 
 

@@ -25,7 +25,7 @@ from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table, python_rows
 from panewise.core.time import AmountGiven
 from panewise.engines.embedded import EmbeddedRun, QueryStatus, RunningQuery, WindowEvent, open_plan
-from panewise.engines.embedded.sinks import CallbackSink, FileSink, LineSink, PartsSink, Sink, SocketSink
+from panewise.engines.embedded.sinks import CallbackSink, FileSink, LineSink, PartsSink, Sink, SocketSink, Transaction
 from panewise.engines.embedded.sources import AsyncSource, FollowedFile, LineSource, PipeSource, SocketSource, as_source
 from panewise.engines.embedded.sources.sockets import is_address
 from panewise.files.json_units import MAX_LINE
@@ -164,8 +164,8 @@ def open_sinks(out: Any) -> list[Sink]:
 def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "generous",
           progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
           sinks: Sequence[Sink] = (), checkpoint_seconds: float | None = None,
-          rules: InputRules | None = None) -> Run:
-    """A run of a plan over opened streams; live if any of them is."""
+          rules: InputRules | None = None, beside: Mapping[str, Transaction] | None = None) -> Run:
+    """A run of a plan over opened streams; live if any of them is. ``beside`` takes part in checkpoints."""
     began = instant_now()
     query = open_plan(begun_at(plan, began), late=late, progress=progress, emit=emit, rules=rules)
     attribute = windowing_attribute(plan)
@@ -188,7 +188,7 @@ def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "generou
         if live:
             warn_of_the_clock(plan)
         running = EmbeddedRun(query, inputs, sinks=sinks, checkpoint=None if label is None else label.store,
-                              checkpoint_seconds=checkpoint_seconds, live=live)
+                              checkpoint_seconds=checkpoint_seconds, live=live, beside=beside)
     except BaseException:
         if label is not None:
             label.close()

@@ -16,6 +16,7 @@ from panewise.api.results import Results
 from panewise.core.bad_rows import BadRow, BadRowAction, bad_row_table
 from panewise.core.errors import PlanError
 from panewise.engines.embedded import RunningQuery, open_plan, run_embedded
+from panewise.engines.embedded.sinks import Transaction
 from panewise.engines.oracle import Oracle
 from panewise.files.reader import Item
 from panewise.plan.nodes import Node, WindowAggregate
@@ -55,10 +56,11 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
               progress: str | Mapping[str, str] = "source", checkpoint: str | Path | None = None,
               on_item: OnItem | None = None, emit: str = "final", strategy: str = "auto",
               stats: Stats = None, joins: str = "auto", rules: InputRules | None = None,
-              on_late: Callable[[pa.Table], object] | None = None) -> LocalRun:
+              on_late: Callable[[pa.Table], object] | None = None,
+              beside: Mapping[str, Transaction] | None = None) -> LocalRun:
     """Start a run; ``on_item`` sees everything that is read, for a progress display, and ``on_late`` late rows.
 
-    Where ``on_late`` takes late rows none is kept.
+    Where ``on_late`` takes late rows none is kept. ``beside`` are outputs that take part in checkpoints.
     """
     if engine == "oracle":
         check_final(emit, engine)
@@ -88,7 +90,7 @@ def run_local(plan: Node, streams: Mapping[str, LocalStream], *, engine: str, la
     if label is not None and label.began_before(began) and reads_the_clock(plan):
         query = opened(label.began)
     tables = run_embedded(plan, inputs, query=query, checkpoint=None if label is None else label.store,
-                          keep_results=True)
+                          keep_results=True, beside=beside)
     if label is not None:
         tables = _labelled(tables, label)
     return LocalRun(tables, lambda: (query.late_rows, query.status()), query.nothing(), lambda: query.late_report,
@@ -144,7 +146,7 @@ def _on_oracle(plan: Node, streams: Mapping[str, LocalStream], late: str,
         note(stream, [BadRow(f"stream {stream!r}", reason, row=str(row))])
     aside = rules.bad_rows.action is BadRowAction.ASIDE
     if aside and rules.bad_rows.path is not None and found:
-        AsideFile(rules.bad_rows.path).write(found)
+        AsideFile(rules.bad_rows.path).add(found)
     rows = sum(arrival.is_row for arrival in timeline)
     if on_late is not None and late_rows:
         on_late(pa.Table.from_pylist(late_rows))

@@ -111,7 +111,7 @@ def _bad_rows(plan: Node, streams: Mapping[str, FileStream], rules: InputRules) 
             rows += len(item) if isinstance(item, BadRows | pa.RecordBatch) else 0
             found += len(bad)
             if aside is not None and bad:
-                aside.write((name, row) for row in bad)
+                aside.add((name, row) for row in bad)
     return found
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
 
-from panewise.core.errors import PlanError, SourceError
+from panewise.core.errors import PlanError
 from panewise.core.schema import SourceSchema
+from panewise.engines.embedded.sinks import Transaction
 from panewise.files.formats import Format, format_of
 from panewise.files.writer import ResultFile, to_ndjson
 from panewise.kernels.joins.keys import common_type
+from panewise.storage import ChunkStore
+from panewise.storage.side_file import SideFile
+
+SIZE = "size"
+"""Of the file, as a checkpoint knows it."""
 
 
-class LateFile:
+class LateFile(Transaction):
     """Writes late rows, with the column ``late`` that says why.
 
     The file has the columns of all streams: those that a stream does not have are null, those of one name that have
     types without a common one are text. It is made with the first rows: a run without late rows leaves none.
 
-    A run with a checkpoint may go on later: it appends, and what it writes is on disk before its next checkpoint is.
-    Rows that it reads again after a failure are written again; ``late.row`` tells which.
+    A run in process with a checkpoint may go on later: its file takes part in the checkpoints (``beside``), so that
+    each late row stands in it once, whatever happened in between. A run on Spark goes through the late rows of all runs
+    before it, so it writes the file anew.
     """
 
     def __init__(self, path: str | None, streams: Iterable[SourceSchema], *, goes_on: bool = False) -> None:
@@ -31,6 +37,7 @@ class LateFile:
         if path is not None and goes_on and format_of(Path(path)) is not Format.NDJSON:
             raise PlanError(f"--late-out {path}: a run with --checkpoint may go on and then appends its late rows, "
                             "which only NDJSON can: give a file.ndjson")
+        self._side = SideFile(Path(path or ""), "late rows")
         self._file: ResultFile | None = None
         self._schema: pa.Schema | None = None
 
@@ -46,7 +53,7 @@ class LateFile:
         """Some late rows."""
         assert self.path is not None
         if self._goes_on:
-            self._append(rows)
+            self._side.write(to_ndjson(rows).encode())
             return
         if self._schema is None:
             self._schema = all_columns(self._streams, rows.schema)
@@ -54,17 +61,21 @@ class LateFile:
         assert self._file is not None
         self._file.write(pa.table([_fitted(rows, field) for field in self._schema], schema=self._schema))
 
+    @property
+    def beside(self) -> dict[str, Transaction]:
+        """As an output that takes part in the checkpoints of a run."""
+        return {"late rows": self} if self.path is not None and self._goes_on else {}
 
-    def _append(self, rows: pa.Table) -> None:
-        path = Path(self.path or "")
-        try:
-            path.absolute().parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab") as file:
-                file.write(to_ndjson(rows).encode())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise SourceError(f"{path}: late rows cannot be written there: {error.strerror or error}") from error
+    def recover(self, number: int, chunks: ChunkStore) -> None:
+        """What a run did not live to save is cut off: it comes again."""
+        self._side.cut(int(chunks.get(SIZE) or 0))
+
+    def prepare(self, number: int, chunks: ChunkStore) -> None:
+        """On disk before the checkpoint says so."""
+        chunks.put(SIZE, str(self._side.settle()).encode())
+
+    def commit(self, number: int) -> None:
+        """Nothing is left to do."""
 
 
 def all_columns(streams: Iterable[SourceSchema], first: pa.Schema) -> pa.Schema:

@@ -43,10 +43,11 @@ def run_live(options: argparse.Namespace) -> int:
                    suppress_partial=options.suppress_partial)
     check_read(plan, streams)
     check(plan, options.engine)
-    run = start(plan, streams, late=options.late, progress=options.progress or "source", emit=options.emit,
-                checkpoint=options.checkpoint, sinks=open_sinks(options.out or STANDARD), rules=rules)
     late_file = LateFile(options.late_out, [s.schema for s in streams.values()],
                          goes_on=options.checkpoint is not None)
+    run = start(plan, streams, late=options.late, progress=options.progress or "source", emit=options.emit,
+                checkpoint=options.checkpoint, sinks=open_sinks(options.out or STANDARD), rules=rules,
+                beside=late_file.beside)
     if options.late_out is not None:
         run.on_late(late_file.write)
     with Watch({}, quiet=options.quiet) as watch, late_file, stopped_by_signals(run.stop) as signals:

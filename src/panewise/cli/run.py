@@ -128,7 +128,7 @@ def command(options: argparse.Namespace) -> int:
     check(plan, options.engine)
     stats = parse_statistics(options.stats) if options.stats else None
     late_file = LateFile(options.late_out, [s.schema for s in streams.values()],
-                         goes_on=options.checkpoint is not None)
+                         goes_on=options.checkpoint is not None and options.engine == "embedded")
     on_late = None if options.late_out is None else late_file.write
     with Watch(streams, quiet=options.quiet) as watch, late_file:
         if options.engine == "spark":
@@ -142,7 +142,7 @@ def command(options: argparse.Namespace) -> int:
             run = run_local(plan, streams, engine=options.engine, late=options.late,
                             progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
                             emit=options.emit, strategy=options.strategy, stats=stats,
-                            joins=options.joins, rules=rules, on_late=on_late)
+                            joins=options.joins, rules=rules, on_late=on_late, beside=late_file.beside)
         shown = _write(run, options, watch)
     _, status = run.finish()
     if options.out is None:

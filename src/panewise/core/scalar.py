@@ -17,6 +17,10 @@ from panewise.core.user_functions import UserFunction, called_in, plain_names, r
 if TYPE_CHECKING:
     from sqlglot import exp
 
+REMEMBERED = 32_768
+"""Expressions that stay parsed and bound: every step of planning asks again, so a query of 10,000 branches with a
+condition and a computed column each has to fit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
@@ -107,21 +111,21 @@ def _received(sql: str, functions: tuple[UserFunction, ...]) -> Scalar:
     return Scalar(sql)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=REMEMBERED)
 def _tree(sql: str) -> exp.Expr:
     from panewise.core.trees import parse_expression
 
     return parse_expression(sql)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED)
 def _columns(sql: str) -> frozenset[str]:
     from sqlglot import exp
 
     return frozenset(column.name for column in _tree(sql).find_all(exp.Column))
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED)
 def _column_name(sql: str) -> str | None:
     from sqlglot import exp
 
@@ -129,7 +133,7 @@ def _column_name(sql: str) -> str | None:
     return tree.name if isinstance(tree, exp.Column) else None
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED)
 def _column_sql(name: str) -> str:
     """A column as text that reads as that column again: a name that is also a keyword needs quotes."""
     import sqlglot

@@ -22,9 +22,12 @@ OFTEN = 64 << 10
 """Unfinished units up to this many bytes are looked at whenever more has come."""
 MAX_DEPTH = 500
 """How deep objects and arrays may be nested."""
+JSON_BYTES = b'{}[],:"-0123456789tfn\xef'
+"""What a piece of JSON can begin with, spaces aside: \xef begins a byte-order mark."""
 _TWO_OBJECTS = re.compile(rb"\}[ \t]*\{")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 _BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -70,7 +73,7 @@ class UnitCutter:
         """The line on which the array began that the text is in."""
         self._comma = False
         self._skipping = False
-        """Whether what is left of a line that was too long is being thrown away."""
+        """Whether what is left of a line that was bad or too long is being thrown away."""
         self._mark = b""
         """The first bytes, until it is known whether they are a byte-order mark."""
         self._began = False
@@ -86,10 +89,10 @@ class UnitCutter:
                 return
             piece, self._began = piece.removeprefix(_BOM), True
         if self._skipping:
-            end = piece.find(b"\n") + 1
-            if not end:
+            end = _END_OF_LINE.search(piece)
+            if end is None:
                 return
-            self._skipping, self._line, piece = False, self._line + 1, piece[end:]
+            self._skipping, self._line, piece = False, self._line + 1, piece[end.end():]
         cut = piece.rfind(b"\n") + 1
         if not cut:
             cut = piece.rfind(b"\r", 0, -1) + 1  # the last one may belong to an end of line that is on its way
@@ -118,9 +121,20 @@ class UnitCutter:
         """What waits for its rest."""
         return b"".join(self._pieces)
 
+    @property
+    def line(self) -> int:
+        """The number of the line that comes next."""
+        return self._line
+
+    @property
+    def skipping(self) -> bool:
+        """Whether the text is within a line that was found bad or too long."""
+        return self._skipping
+
     def forget(self) -> None:
         """Throw away what waits for its rest: who sent it is gone."""
         self._pieces, self._waiting, self._look_again, self._mark = [], 0, 0, b""
+        self._line += self._skipping
         self._array, self._skipping, self._began = None, False, False
 
     # -- cutting
@@ -214,17 +228,19 @@ class UnitCutter:
             self._comma = False
             return at + 1, None
         if self._array is not None and self._comma:
-            return self._to_line_end(text, at, f"expected ',' or ']' in the array that began on line {self._array}")
+            return self._to_line_end(text, at, f"expected ',' or ']' in the array that began on line {self._array}",
+                                     final=final)
         try:
             value, end = _SCANNER.raw_decode(text, at)
         except RecursionError:
-            return self._to_line_end(text, at, _too_deep())
+            return self._to_line_end(text, at, _too_deep(), final=final)
         except ValueError as error:
             place = getattr(error, "pos", len(text))
             problem = str(getattr(error, "msg", error))
             if not final and (place >= len(text.rstrip()) or problem.startswith("Unterminated string")):
                 return None
-            return self._to_line_end(text, at, f"not JSON: {problem}: column {place - text.rfind(chr(10), 0, at)}")
+            return self._to_line_end(text, at, f"not JSON: {problem}: column {place - text.rfind(chr(10), 0, at)}",
+                                     final=final)
         if not final and end == len(text) and first not in "{[\"":
             return None  # a number may go on
         self._comma = True
@@ -244,11 +260,11 @@ class UnitCutter:
             return BadUnit(raw, self._line, _not_utf8(error))
         return raw.translate(_ONE_LINE) + b"\n"
 
-    def _to_line_end(self, text: str, at: int, reason: str) -> tuple[int, BadUnit]:
+    def _to_line_end(self, text: str, at: int, reason: str, *, final: bool) -> tuple[int, BadUnit]:
         """What cannot be read goes as far as its line; the next line is a new beginning, also within an array."""
         end = _LINE_END.search(text, at)
         stop = len(text) if end is None else end.start()
-        self._comma = False
+        self._comma, self._skipping = False, end is None and not final
         raw = _bytes(text[at:stop])
         for mark, name in _BOMS.items():
             if raw.startswith(mark):

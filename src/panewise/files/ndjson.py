@@ -108,6 +108,21 @@ class Parts:
         for unit in self.cutter.end(growing=growing):
             yield from self._parts(unit)
 
+    def broken_off(self, why: str) -> list[Part]:
+        """What is left of a text that may have broken off: a whole object counts, what was only begun is bad."""
+        found = list(self.end())
+        self.cutter.forget()
+        if len(found) > 1 and isinstance(found[-1], BadLine) and isinstance(found[-2], BadLine) and not found[-1].text:
+            self.at -= 1  # the array ends where the object in it does: that is one thing
+            found.pop()
+        return [BadLine(part.text, part.line, f"{why} in the middle of a line", part.at)
+                if isinstance(part, BadLine) else part for part in found]
+
+    def lost(self, why: str) -> BadLine:
+        """Something is missing here, nobody knows what."""
+        self.at += 1
+        return BadLine(b"", self.cutter.line, why, self.at - 1)
+
     def _parts(self, unit: Units | BadUnit) -> Iterator[Part]:
         if isinstance(unit, BadUnit):
             yield BadLine(unit.text, unit.line, unit.reason, self.at)

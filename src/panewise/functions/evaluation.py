@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.errors import EvaluationError, SchemaError, shortened
-from panewise.core.scalar import Scalar
+from panewise.core.scalar import REMEMBERED, Scalar
 from panewise.functions.frame import Frame
 from panewise.functions.session import zone as zone_in_force
 
@@ -91,7 +91,7 @@ def check_condition(predicate: Scalar, schema: pa.Schema, zone: str | None = Non
     _must_be_boolean(predicate, type_of(predicate, schema, zone))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def bound(sql: str, types: tuple[tuple[str, pa.DataType], ...], zone: str) -> Bound:
     """The typed expression of a text."""
     from panewise.core.trees import deep_stack

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.base import Aggregate, Codes
+from panewise.core.errors import AggregateError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.grouping import group_codes
 
@@ -44,8 +45,18 @@ def bind(calls: Iterable[tuple[str, Aggregate]], types: Iterable[Sequence[pa.Dat
     bound = [BoundAggregate(name, function, tuple(inputs))
              for (name, function), inputs in zip(calls, types, strict=True)]
     for aggregate in bound:
-        aggregate.function.state_fields(aggregate.inputs)
+        _check_order_free(aggregate.function, aggregate.inputs)
     return bound
+
+
+def _check_order_free(function: Aggregate, inputs: Sequence[pa.DataType]) -> None:
+    """Kernels add element by element in an order of their own, which sums of floats would show."""
+    fields = function.state_fields(inputs)
+    for field, operation in zip(fields, function.elementwise(inputs) or [], strict=False):
+        if operation == "sum" and pa.types.is_floating(field.type):
+            raise AggregateError(f"{function.name}: the state {field.name!r} is {field.type} and merged by 'sum', "
+                                 "whose roundings depend on the order: let elementwise() return None, or keep the sum "
+                                 "exactly, as the three columns of EXACT_SUM")
 
 
 def partial_schema(keys: pa.Schema, aggregates: Sequence[BoundAggregate], *, id_name: str) -> pa.Schema:

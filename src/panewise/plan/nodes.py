@@ -7,7 +7,7 @@ knows how a node is evaluated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Self
 
@@ -89,8 +89,8 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         """The plans this node reads."""
         found: list[Node] = []
-        for f in fields(self):
-            value = getattr(self, f.name)
+        for name in self.__dataclass_fields__:  # asked for at every step of every walk; fields() costs three times it
+            value = getattr(self, name)
             if isinstance(value, Node):
                 found.append(value)
             elif isinstance(value, tuple) and value and isinstance(value[0], Node):
@@ -104,14 +104,14 @@ class Node:
 
     def with_inputs(self, *inputs: Node) -> Self:
         """The same node over other inputs."""
-        remaining = list(inputs)
+        remaining = iter(inputs)
         changes: dict[str, object] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
             if isinstance(value, Node):
-                changes[f.name] = remaining.pop(0)
+                changes[name] = next(remaining)
             elif isinstance(value, tuple) and value and isinstance(value[0], Node):
-                changes[f.name] = tuple(remaining.pop(0) for _ in value)
+                changes[name] = tuple([next(remaining) for _ in value])
         return replace(self, **changes)
 
     def walk(self) -> Iterator[Node]:

@@ -52,14 +52,15 @@ def join_condition(predicate: Scalar | None, left: Collection[str], right: Colle
     """
     if predicate is None:
         return JoinCondition()
-    keys: list[KeyPair] = []
+    left, right = frozenset(left), frozenset(right)
+    keys: dict[KeyPair, None] = {}
     rest: list[Scalar] = []
     for part in _conjuncts(predicate.tree):
-        pair = _pair(part, frozenset(left), frozenset(right))
+        pair = _pair(part, left, right)
         if pair is None:
             rest.append(Scalar.of(part))
-        elif pair not in keys:
-            keys.append(pair)
+        else:
+            keys.setdefault(pair)
     return JoinCondition(tuple(keys), tuple(rest))
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.bad_rows import BadRow, BadRowAction, BadRowPolicy, BadRows, bad_row_table
-from panewise.core.errors import CheckpointError, PlanError, SourceError
+from panewise.core.errors import PlanError
 from panewise.core.ordinals import Ordinals
 from panewise.core.time import AmountGiven
 from panewise.plan.nodes import Node
@@ -31,7 +30,7 @@ from panewise.progress.punctuation import Punctuation
 from panewise.queries.inputs import RowsIn, StreamInput
 from panewise.queries.row_fates import RowFates
 from panewise.queries.times_of_rows import TimeRule, no_time, row_text
-from panewise.storage import disk
+from panewise.storage.side_file import SideFile
 
 BAD_KEEP = 10_000
 """How many bad rows are kept in memory, the newest of them."""
@@ -152,9 +151,9 @@ class Admission:
         self.counts[admitted.stream] += len(admitted.bad)
         if self.rules.bad_rows.action is BadRowAction.ASIDE:
             if self._aside is not None:
-                self._aside.write((admitted.stream, bad) for bad in admitted.bad)
+                self._aside.add((admitted.stream, bad) for bad in admitted.bad)
             else:
-                self._kept.extend((admitted.stream, bad) for bad in admitted.bad)
+                self._kept.extend((admitted.stream, replace(bad, row=bad.shown)) for bad in admitted.bad)
 
     def close(self, streams: Iterable[str]) -> None:
         """These streams have ended: rows that come after are a mistake."""
@@ -213,48 +212,17 @@ class ShowsBadRows:
         return self._admission.count
 
 
-class AsideFile:
-    """Bad rows as NDJSON, written as they come; begun anew by a run that does not go on where another stopped."""
+class AsideFile(SideFile):
+    """Bad rows as NDJSON."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.size, self._begun = path, 0, False
+        super().__init__(path, "bad rows")
 
-    def write(self, rows: Iterable[tuple[str, BadRow]]) -> None:
-        """Append."""
+    def add(self, rows: Iterable[tuple[str, BadRow]]) -> None:
+        """Some more, each with its stream."""
         text = "".join(json.dumps({"stream": s, "place": b.place, "column": b.column, "reason": b.reason, "row": b.row},
-                                  ensure_ascii=False) + "\n" for s, b in rows).encode("utf-8", "backslashreplace")
-        with self._plain():
-            disk.make_directory(self.path.absolute().parent)
-            with disk.DurableFile(self.path, append=self._begun) as file:
-                file.write(text)
-        self._begun, self.size = True, self.size + len(text)
-
-    def settle(self) -> int:
-        """Force what was written to disk, before a checkpoint says that it is there; its size."""
-        if self._begun:
-            with self._plain():
-                disk.sync_file(self.path)
-                disk.sync_directory(self.path.absolute().parent)
-        return self.size
-
-    def cut(self, size: int) -> None:
-        """Go on after so many bytes: what follows was written by a run that did not live to save it."""
-        there = self.path.stat().st_size if self.path.exists() else 0
-        if there < size:
-            raise CheckpointError(f"{self.path} has {there:,} bytes of the {size:,} that were put aside when the "
-                                  "checkpoint was saved: restore it, or start again with a new checkpoint")
-        if there > size:
-            with self._plain(), disk.DurableFile(self.path, append=True) as file:
-                file.truncate(size)
-                file.sync()
-        self._begun, self.size = size > 0, size
-
-    @contextmanager
-    def _plain(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise SourceError(f"{self.path}: bad rows cannot be written there: {error.strerror or error}") from error
+                                  ensure_ascii=False) + "\n" for s, b in rows)
+        self.write(text.encode("utf-8", "backslashreplace"))
 
 
 def untimely(stream: str, table: pa.Table, rules: Sequence[TimeRule], fates: RowFates, before: int,

@@ -15,7 +15,7 @@ from panewise.core.errors import CheckpointError, PlanError
 from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
 from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
 from panewise.engines.embedded.positions import Item, Position, length
-from panewise.engines.embedded.sinks import KeptResults, Sink, TransactionalSink
+from panewise.engines.embedded.sinks import KeptResults, Sink, Transaction, TransactionalSink
 from panewise.engines.embedded.sources import StreamSource, as_source
 from panewise.plan.nodes import Node
 from panewise.progress.late import DEFAULT_LATE, LatePolicy
@@ -26,8 +26,8 @@ from panewise.storage import DirectoryChunks, Scoped
 
 CHECKPOINT_ROWS = 1_000_000
 CHECKPOINT_SECONDS = 5.0
-STATE, RESULTS, SINK = "state", "results", "sink"
-"""The chunks of a checkpoint: the query's state, kept results, and what each transactional sink keeps."""
+STATE, RESULTS, SINK, BESIDE = "state", "results", "sink", "beside"
+"""The chunks of a checkpoint: the query's state, kept results, and what sinks and other outputs keep."""
 
 
 def wall_clock() -> int:
@@ -43,13 +43,15 @@ class EmbeddedRun:
 
     With a ``checkpoint`` directory the state is saved every so many rows, in a live run also every so many seconds, and
     at the end. After a restart a source goes on behind what was saved. ``keep_results`` keeps the results there, too,
-    and yields those of all runs before first. A directory that is open already is not closed here.
+    and yields those of all runs before first. A directory that is open already is not closed here. ``beside`` are other
+    outputs that take part in checkpoints, by name.
     """
 
     def __init__(self, query: RunningQuery, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
                  checkpoint: str | Path | DirectoryChunks | None = None, checkpoint_rows: int = CHECKPOINT_ROWS,
                  checkpoint_seconds: float | None = None, keep_results: bool = False, live: bool = False,
-                 queue_rows: int = QUEUE_ROWS, clock: Callable[[], int] = wall_clock) -> None:
+                 queue_rows: int = QUEUE_ROWS, clock: Callable[[], int] = wall_clock,
+                 beside: Mapping[str, Transaction] | None = None) -> None:
         if missing := [name for name in query.streams if name not in inputs]:
             raise PlanError(f"no input for the stream {missing[0]!r}; given: {', '.join(inputs) or 'none'}")
         self.query, self.clock, self.live = query, clock, live
@@ -63,8 +65,9 @@ class EmbeddedRun:
         self._every_seconds = checkpoint_seconds if checkpoint_seconds is not None else \
             CHECKPOINT_SECONDS if live else float("inf")
         self._kept = KeptResults() if checkpoint is not None and keep_results else None
-        self._transactions: dict[str, TransactionalSink] = {
+        self._transactions: dict[str, Transaction] = {
             f"{SINK} {i}": s for i, s in enumerate(self.sinks) if isinstance(s, TransactionalSink)}
+        self._transactions |= {f"{BESIDE} {name}": one for name, one in (beside or {}).items()}
         self._check_recoverable()
         if self._kept is not None:
             self._transactions[RESULTS] = self._kept
@@ -224,7 +227,8 @@ class EmbeddedRun:
 def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str | LatePolicy = DEFAULT_LATE,
                  progress: Progress = "source", checkpoint: str | Path | DirectoryChunks | None = None,
                  checkpoint_rows: int = CHECKPOINT_ROWS, keep_results: bool = False,
-                 query: RunningQuery | None = None) -> Iterator[pa.Table]:
+                 query: RunningQuery | None = None,
+                 beside: Mapping[str, Transaction] | None = None) -> Iterator[pa.Table]:
     """Results as windows close, until all inputs have ended; inputs take turns, one item each.
 
     What was yielded before a checkpoint is never yielded again, unless ``keep_results``: then a run yields the results
@@ -232,5 +236,5 @@ def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str 
     """
     running = query or open_plan(plan, late=late, progress=progress)
     return EmbeddedRun(running, inputs, checkpoint=checkpoint, checkpoint_rows=checkpoint_rows,
-                       keep_results=keep_results).tables()
+                       keep_results=keep_results, beside=beside).tables()
 

@@ -208,4 +208,4 @@ def _write(path: Path, bad: tuple[DataFrame, ...]) -> None:
     for texts in bad:
         for batch in texts.toArrow().to_batches(max_chunksize=10_000):
             told = [json.loads(text) for text in batch.column(0).to_pylist()]
-            file.write((one["stream"], BadRow(one["place"], one["reason"], one["column"], one["row"])) for one in told)
+            file.add((one["stream"], BadRow(one["place"], one["reason"], one["column"], one["row"])) for one in told)

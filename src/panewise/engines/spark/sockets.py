@@ -3,7 +3,9 @@
 The driver listens. What a sender sends is on disk before anything else is done with it, so offsets are lines of the
 spool, and a query that is restarted reads the same rows. A sender that wants no line lost either is told
 ``{"received": n}`` when it connects, and after everything that was stored; it goes on with line n + 1. Files of the
-spool are deleted when their rows have been processed. A stream ends with the line ``{"punctuation": {}}``.
+spool are deleted when their rows have been processed. A stream ends with the line ``{"punctuation": {}}``. A line that
+a sender only began is not received. A line longer than ``max_line`` bytes is not stored: a bad row that says so stands
+for it. A peer whose first byte is in no JSON text (a browser) is told so, hung up on and counted (``refused``).
 
 Driver and executors have to see the folder of the spool: a local one for a local master, a shared one for a cluster.
 """
@@ -26,7 +28,7 @@ from panewise.core.errors import SourceError
 from panewise.core.time import AmountGiven
 from panewise.engines.spark.source_options import ROWS_PER_BATCH
 from panewise.engines.spark.sources import read_spool
-from panewise.files.json_units import MAX_LINE
+from panewise.files.json_units import JSON_BYTES, MAX_LINE
 
 FILE_BYTES = 64 << 20
 READ_BYTES = 1 << 20
@@ -40,14 +42,16 @@ class SocketSpool:
     """
 
     def __init__(self, folder: str | Path, *, host: str = "127.0.0.1", port: int = 0,
-                 file_bytes: int = FILE_BYTES) -> None:
-        self.folder, self.file_bytes = Path(folder), file_bytes
+                 file_bytes: int = FILE_BYTES, max_line: int = MAX_LINE) -> None:
+        self.folder, self.file_bytes, self.max_line = Path(folder), file_bytes, max_line
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SourceError(f"{folder}: a spool cannot be kept here: {error.strerror or error}") from error
         self.received = 0
         """Lines on disk, those whose files are gone included."""
+        self.refused = 0
+        """Connections that did not send NDJSON."""
         self._file = self._go_on()
         try:
             self._server = socket.create_server((host, port), backlog=1)
@@ -107,15 +111,31 @@ class SocketSpool:
             self.failure = error
 
     def _take(self, peer: socket.socket) -> None:
-        rest = b""
+        waiting: list[bytes] = []
+        size = 0
+        begun = skipping = False
         while piece := peer.recv(READ_BYTES):
-            rest += piece
-            cut = rest.rfind(b"\n") + 1
+            if not begun and (start := piece.lstrip()):
+                begun = True
+                if start[0] not in JSON_BYTES:
+                    self.refused += 1
+                    peer.sendall(b'{"error": "this is a stream of NDJSON: a row begins with {"}\n')
+                    return
+            cut = piece.rfind(b"\n") + 1
             if cut:
-                self._store(rest[:cut])
-                rest = rest[cut:]
+                whole = b"".join([*waiting, piece[:cut]])
+                if skipping:  # the end of a line that was too long
+                    whole, skipping = whole[whole.index(b"\n") + 1 :], False
+                self._store(_within(whole, self.max_line))
+                waiting, size = [], 0
                 with suppress(OSError):  # a sender that does not listen is no sender to fear for
                     self._tell()
+            if not skipping and cut < len(piece):
+                waiting.append(piece[cut:])
+                size += len(piece) - cut
+            if size > self.max_line:
+                self._store(_left_out(b"".join(waiting), self.max_line))
+                waiting, size, skipping = [], 0, True
 
     def _store(self, whole: bytes) -> None:
         self._file.write(whole)
@@ -129,6 +149,20 @@ class SocketSpool:
     def _tell(self) -> None:
         if self._peer is not None:
             self._peer.sendall(json.dumps({"received": self.received}).encode() + b"\n")
+
+
+def _within(lines: bytes, longest: int) -> bytes:
+    """Whole lines, without those that are too long."""
+    if len(lines) <= longest or max(map(len, lines.split(b"\n"))) <= longest:
+        return lines
+    return b"".join(_left_out(line, longest) if len(line) > longest else line + b"\n"
+                    for line in lines.split(b"\n")[:-1])
+
+
+def _left_out(line: bytes, longest: int) -> bytes:
+    """What stands for a line that is too long: JSON that is no row, so that the policy for bad rows decides."""
+    shown = line[:60].decode(errors="backslashreplace")
+    return json.dumps(f"a line longer than the limit of {longest:,} bytes (max_line=): {shown}…").encode() + b"\n"
 
 
 def read_socket(spark: SparkSession, spool: SocketSpool, columns: pa.Schema, *, time: str | None = None,

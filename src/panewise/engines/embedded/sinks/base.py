@@ -22,12 +22,12 @@ class Sink(ABC):
         del error, empty
 
 
-class TransactionalSink(Sink):
-    """Takes part in checkpoints: results are made durable before one, and given out after it.
+class Transaction(ABC):
+    """Takes part in checkpoints: what leaves a run is made durable before one, and given out after it.
 
     A run that is killed in between finds the checkpoint, or does not: ``recover`` gives out what belongs to
-    checkpoints that are there and forgets the rest, whose rows will come again. What a sink puts into ``chunks``, a
-    part of the checkpoint that is its own, is kept in the same commit as the state.
+    checkpoints that are there and forgets the rest, whose rows will come again. What it puts into ``chunks``, a part of
+    the checkpoint that is its own, is kept in the same commit as the state.
     """
 
     @abstractmethod
@@ -40,7 +40,11 @@ class TransactionalSink(Sink):
 
     @abstractmethod
     def commit(self, number: int) -> None:
-        """The checkpoint is there: give them out."""
+        """The checkpoint is there: give it out."""
+
+
+class TransactionalSink(Sink, Transaction):
+    """Gives results out with checkpoints."""
 
 
 class CallbackSink(Sink):

@@ -50,8 +50,8 @@ class LineSource(StreamSource):
         self.closed = Event()
 
     @abstractmethod
-    def read(self) -> Iterator[bytes]:
-        """Pieces of text as they come, cut anywhere."""
+    def read(self) -> Iterator[bytes | list[ndjson.Part]]:
+        """Pieces of text as they come, cut anywhere; or what is left of a text that broke off."""
 
     # -- columns
 
@@ -126,7 +126,7 @@ class LineSource(StreamSource):
 
     def _parts(self) -> Iterator[ndjson.Part]:
         for piece in self.read():
-            yield from self.text.feed(piece)
+            yield from self.text.feed(piece) if isinstance(piece, bytes) else piece
         if not self.closed.is_set():
             yield from self.text.end()
 

@@ -1,13 +1,16 @@
 """NDJSON over a TCP or Unix socket: the query listens, one sender at a time connects.
 
-Two ways to send. *Plain*: lines are read until the sender hangs up, which ends the stream. A socket cannot be read
-again, so a run with a checkpoint refuses it. *Acknowledged* (``ack=True``, ``?ack`` in an address): on connecting the
+Two ways to send. *Plain*: lines are read until the sender hangs up, which ends the stream. One that breaks off, in the
+middle of a line or because the connection is lost, has not ended it: what it began is a bad row (the policy of the run
+says what becomes of those), and the next sender is waited for. A socket cannot be read again, so a run with a
+checkpoint refuses it. *Acknowledged* (``ack=True``, ``?ack`` in an address): on connecting the
 sender is told ``{"received": n}`` and goes on with line n + 1; after every checkpoint it is told
 ``{"acknowledged": n}``, and may forget the lines up to n, for a restarted query never asks for them again. Such a
 stream ends with the line ``{"punctuation": {}}``; a sender that hangs up before that may connect again.
 
-A sender whose first byte cannot begin a row (a browser, a port scanner) is no sender: it is told so, hung up on and
-counted (``refused``), and the next one is waited for.
+A peer that sends nothing, or whose first byte cannot begin a row (a health check, a browser), is no sender: it is told
+so, hung up on and counted (``refused``), and the next one is waited for. A stream without a row ends with the line
+``{"punctuation": {}}``. A line may have ``max_line`` bytes; what is beyond is a bad row and is not kept in memory.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import pyarrow as pa
 from panewise.core.errors import SourceError
 from panewise.engines.embedded.positions import AnyItem, Position
 from panewise.engines.embedded.sources.lines import READ_BYTES, LineSource
+from panewise.files import ndjson
 from panewise.files.json_units import MAX_LINE
 from panewise.progress.punctuation import Punctuation
 
@@ -105,23 +109,23 @@ class SocketSource(LineSource):
     def __init__(self, address: str | Address, name: str = "", *, columns: pa.Schema | None = None,
                  time: str | None = None, attribute: str | None = None, max_line: int = MAX_LINE) -> None:
         address = Address.parse(address) if isinstance(address, str) else address
-        super().__init__(name or str(address), columns=columns, time=time, attribute=attribute,
-                         max_line=max_line)
         if address.ack and columns is None:
             raise SourceError(f"{address}: declare the columns of an acknowledged stream; a sender that goes on in the "
                               "middle may have nothing left to learn them from")
         self._server = address.listen()
+        if address.path is None:
+            host, port = self._server.getsockname()[:2]
+            address = Address(host, port, ack=address.ack)
+        self.address = address
+        """Where it really listens: port 0 becomes a free one."""
+        super().__init__(name or str(address), columns=columns, time=time, attribute=attribute,
+                         max_line=max_line)
         self._peer: socket.socket | None = None
         self._before = 0
         """What was received in runs before."""
         self.refused = 0
         """Connections that did not send NDJSON."""
         self.ack = address.ack
-        if address.path is None:
-            host, port = self._server.getsockname()[:2]
-            address = Address(host, port, ack=address.ack)
-        self.address = address
-        """Where it really listens: port 0 becomes a free one."""
 
     @property
     def replayable(self) -> bool:
@@ -142,34 +146,31 @@ class SocketSource(LineSource):
                 self.ended = True
             yield item
 
-    def read(self) -> Iterator[bytes]:
-        """One sender after the other if they are told where to go on, else one."""
+    def read(self) -> Iterator[bytes | list[ndjson.Part]]:
+        """One sender after the other, until one of them ends the stream."""
         while not self.closed.is_set():
             try:
                 self._peer, _ = self._server.accept()
             except OSError:
                 return  # closed
             # a reader that stops here leaves it open: acknowledgements follow
-            spoke = yield from self._from_peer(self._peer)
+            ended = yield from self._from_peer(self._peer)
             self._peer.close()
-            self.text.cutter.forget()
-            if spoke and not self.ack:
+            if ended:
                 return
 
-    def _from_peer(self, peer: socket.socket) -> Generator[bytes, None, bool]:
-        """What a sender sends; whether it was one."""
+    def _from_peer(self, peer: socket.socket) -> Generator[bytes | list[ndjson.Part], None, bool]:
+        """What a sender sends; whether that was the end of the stream."""
         if self.ack:
             self._tell({"received": self._before + self.text.at})
-        begun = False
+        begun, lost = False, None
         while True:
             try:
                 piece = peer.recv(READ_BYTES)
-            except OSError:
-                piece = b""
+            except OSError as error:
+                piece, lost = b"", error.strerror or str(error)
             if not piece:
-                if not self.ack and not self.closed.is_set():
-                    self._check_complete(self.text.cutter.unfinished)
-                return True  # of an acknowledged sender an unfinished line is simply not received
+                break
             if not begun and (start := piece.lstrip()):
                 begun = True
                 if start[:1] not in BEGINNINGS:
@@ -177,11 +178,27 @@ class SocketSource(LineSource):
                     self._tell({"error": "this is a stream of NDJSON: a row begins with {"})
                     return False
             yield piece
+        if self.ack:
+            self.text.cutter.forget()  # an unfinished line is simply not received: it is sent again
+            return False
+        if self.closed.is_set():
+            return True
+        return (yield from self._hung_up(lost)) if begun else self._said_nothing()
 
-    def _check_complete(self, text: bytes) -> None:
-        """A sender that hangs up in the middle of a line has lost something."""
-        if text.strip():
-            raise SourceError(f"{self.name}: the sender hung up in the middle of a line: {text[:60]!r}")
+    def _said_nothing(self) -> bool:
+        self.refused += 1
+        return False
+
+    def _hung_up(self, lost: str | None) -> Generator[bytes | list[ndjson.Part], None, bool]:
+        """The end of a plain sender; whether it had said all that it wanted to."""
+        within = self.text.cutter.skipping
+        left = self.text.broken_off("the sender hung up")
+        within = within or any(isinstance(part, ndjson.BadLine) for part in left)
+        if lost is not None and not within:  # a connection that is reset takes what was under way with it
+            left.append(self.text.lost(f"the connection to the sender was lost ({lost}): what it sent last may be "
+                                       "missing"))
+        yield left
+        return not within and lost is None
 
     def acknowledge(self, position: Position) -> None:
         """Tell the sender what it may forget."""
