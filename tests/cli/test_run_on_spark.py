@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from py4j.protocol import Py4JNetworkError
 
 from panewise.cli.main import main
 from panewise.core.time import SECOND
@@ -113,32 +112,3 @@ def test_a_null_in_parquet_and_text_for_time_are_refused(tmp_path: Path, capsys:
     pq.write_table(null.set_column(2, "ts", pa.array(["a", "b"])), tmp_path / "t.parquet")
     assert main(["run", QUERY, "--stream", f"bids={tmp_path / 't.parquet'}"]) == 2
     assert "'ts' is string" in capsys.readouterr().err
-
-
-def test_late_rows_are_written_once_however_often_a_run_with_a_checkpoint_goes_on(tmp_path: Path) -> None:
-    stream, late = tmp_path / "s.ndjson", tmp_path / "late.ndjson"
-    stream.write_text("".join(json.dumps(row) + "\n" for row in (
-        {"ts": 1, "v": 1}, {"ts": 50, "v": 2}, {"punctuation": {"ts": 50}}, {"ts": 2, "v": 3}, {"ts": 60, "v": 4})))
-    run = ["run", "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", "--stream", f"s={stream}", "--engine",
-           "spark", "--checkpoint", str(tmp_path / "state"), "--late", "side", "--late-out", str(late), "--quiet",
-           "--out", str(tmp_path / "out.ndjson")]
-    for _ in range(2):
-        assert main(run) == 0
-        assert [row["v"] for row in rows(late)] == [3]
-
-
-@pytest.mark.parametrize("error", [ConnectionRefusedError(111, "Connection refused"),
-                                   Py4JNetworkError("Answer from Java side is empty")])
-def test_a_killed_jvm_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                               capsys: pytest.CaptureFixture[str], error: Exception) -> None:
-    def gone(*_: object, **__: object) -> None:
-        raise error
-
-    (tmp_path / "s.ndjson").write_text('{"ts": 1}\n')
-    monkeypatch.setattr("panewise.api.spark_files.run_files", gone)
-    assert main(["run", "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", "--stream",
-                 f"s={tmp_path}/s.ndjson", "--engine", "spark", "--quiet"]) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert "Spark's driver does not answer any more" in said
-    assert "a run with a checkpoint goes on where it stopped" in said
-    assert "Traceback" not in said

@@ -88,9 +88,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if _interrupted(error):  # Spark answers an interrupt with errors of its own
             errors.print("interrupted")
             return INTERRUPTED
-        if (gone := _spark_gone(error)) is not None and not options.debug:
-            errors.print(f"[bold red]Spark failed:[/] {_escaped(gone)}", highlight=False, soft_wrap=True)
-            return SPARK_FAILED
         if isinstance(error, OSError) and not options.debug:
             errors.print(f"[bold red]error:[/] {_escaped(_about_os(error))}", highlight=False, soft_wrap=True)
             _give_up_output()
@@ -115,16 +112,6 @@ def _about_os(error: OSError) -> str:
     name = "" if error.filename is None else f"{error.filename}: "
     return f"{name}{error.strerror or error}: output cannot be written, or a file cannot be read; see where with " \
            "panewise --debug ..."
-
-
-def _spark_gone(error: BaseException) -> str | None:
-    """What to say when Spark has ended under a run; a run without Spark imports nothing of it."""
-    if "pyspark" not in sys.modules:
-        return None
-    from panewise.engines.spark.failures import jvm_gone
-
-    gone = jvm_gone(error)
-    return None if gone is None else str(gone)
 
 
 def _interrupted(error: BaseException | None) -> bool:

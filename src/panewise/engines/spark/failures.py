@@ -66,8 +66,6 @@ def translate(error: BaseException) -> PanewiseError | None:
     """
     if isinstance(error, PanewiseError):
         return error
-    if (gone := jvm_gone(error)) is not None:
-        return gone
     text = str(error)
     found = _PATTERN.search(text)
     if found is not None:
@@ -122,22 +120,6 @@ def _while_talking(error: BaseException | None) -> bool:
             frame = frame.tb_next
         error = error.__cause__ or error.__context__
     return False
-
-
-def jvm_gone(error: BaseException | None) -> PanewiseError | None:
-    """What to say when Spark's driver does not answer any more, else ``None``.
-
-    >>> jvm_gone(ConnectionRefusedError(111, "Connection refused")) is not None, jvm_gone(ValueError("x"))
-    (True, None)
-    """
-    while error is not None:
-        if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
-            said = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-            return PanewiseError(f"Spark's driver does not answer any more ({said}): its Java process was killed or "
-                                 "ran out of memory; look at its log, and start again: a run with a checkpoint goes on "
-                                 "where it stopped")
-        error = error.__cause__ or error.__context__
-    return None
 
 
 def _evaluation_error(text: str) -> errors.EvaluationError:
