@@ -9,9 +9,19 @@ from typing import Any
 
 from panewise.engines.oracle.engine import Oracle
 from panewise.kernels.relations.delta import FOREVER
-from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, Form, exposed_windows, form_of, time_kind
-from panewise.planner.refreshing import windows_move_in_steps
+from panewise.plan.nodes import GroupAggregate, Node, RelationToStream, RelationToStreamKind
+from panewise.planner.forms import (
+    CHANGE,
+    EXPIRES_AT,
+    VALID_FROM,
+    Form,
+    exposed_windows,
+    form_of,
+    is_internal,
+    shows_groups,
+    time_kind,
+)
+from panewise.planner.refreshing import externalised, windows_move_in_steps
 from panewise.progress.timeline import Timeline
 from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.relations import RelationQuery
@@ -60,10 +70,19 @@ def waits_for_more(plan: Node) -> bool:
     """Whether a snapshot is put out when the next row has come and not when its instant is complete.
 
     Windows that let nothing go would be refreshed for ever; they are as long as rows come, which is known afterwards.
+    So it is of windows that are empty, which shows where an aggregate has a row of no rows.
     """
-    return any(node.kind is RelationToStreamKind.RSTREAM and windows_move_in_steps(node.input)
-               and any(never_lets_go(window.clause.spec) for window in exposed_windows(node.input))
-               for node in plan.walk() if isinstance(node, RelationToStream))
+    snapshots = [node.input for node in plan.walk() if isinstance(node, RelationToStream)
+                 and node.kind is RelationToStreamKind.RSTREAM]
+    snapshots += [externalised(node) for node in plan.walk() if is_internal(node) and shows_groups(node)]
+    return any(windows_move_in_steps(below)
+               and (any(never_lets_go(window.clause.spec) for window in exposed_windows(below)) or has_total(below))
+               for below in snapshots)
+
+
+def has_total(plan: Node) -> bool:
+    """Whether an aggregate without GROUP BY is among what a plan makes its rows of."""
+    return any(isinstance(node, GroupAggregate) and not node.keys for node in plan.walk())
 
 
 def never_lets_go(spec: WindowSpec) -> bool:
