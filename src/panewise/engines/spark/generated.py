@@ -25,7 +25,8 @@ from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.core.time import SECOND, parse_duration, parse_timestamp
 from panewise.datasets.auction import STREAMS, AuctionSite
 from panewise.datasets.disorder import promise_positions
-from panewise.engines.spark.sources import control_rows, foreign_offset
+from panewise.engines.spark.source_options import foreign_offset
+from panewise.engines.spark.source_rows import control_rows
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.progress.punctuation import Punctuation

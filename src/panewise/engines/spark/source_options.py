@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from panewise.core.bad_rows import BadRowAction, BadRowPolicy
-from panewise.core.errors import PlanError
+from panewise.core.errors import CheckpointError, PlanError
 from panewise.core.schema import SourceSchema
 from panewise.core.time import AmountGiven
 from panewise.engines.spark.source_rows import RowGate
@@ -100,3 +101,10 @@ def amount_of(max_jump: AmountGiven | None) -> int | str | None:
     if isinstance(max_jump, timedelta):
         return f"{max_jump // timedelta(microseconds=1)} us"
     return max_jump if max_jump is None or isinstance(max_jump, int) else str(max_jump)
+
+
+def foreign_offset(offset: object, stream: str) -> CheckpointError:
+    """What to say of an offset that another kind of source has written."""
+    return CheckpointError(f"the checkpoint has the offset {json.dumps(offset)[:200]}, which does not belong to "
+                           f"{stream}: it is of a query over another source, or damaged. Go on with the query it was "
+                           "made with, or start with a new checkpoint")

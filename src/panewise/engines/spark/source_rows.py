@@ -17,6 +17,7 @@ from panewise.core.bad_rows import BadRow, BadRowAction, BadRowPolicy
 from panewise.core.ordinals import Ordinals
 from panewise.engines.spark.pieces import Piece
 from panewise.engines.spark.wire import BAD, CONTROL, POSITION, ROW_BOUND
+from panewise.progress.watermarks import NO_BOUND
 from panewise.queries.times_of_rows import TimeRule, row_text
 
 
@@ -84,3 +85,9 @@ def wire_bad(bad: dict[int, BadRow], first: int, schema: pa.Schema) -> pa.Table:
              for b in (bad[at] for at in places)]
     beside = {BAD: texts, POSITION: [first + at for at in places]}
     return pa.table([pa.array(beside.get(f.name, [None] * len(places)), f.type) for f in schema], schema=schema)
+
+
+def control_rows(texts: list[str], bound: int, schema: pa.Schema) -> pa.Table:
+    """Punctuation as rows; ``bound`` is what all of it together promises of all rows."""
+    beside = {CONTROL: texts, ROW_BOUND: [bound if bound != NO_BOUND else None] * len(texts)}
+    return pa.table([pa.array(beside.get(f.name, [None] * len(texts)), f.type) for f in schema], schema=schema)

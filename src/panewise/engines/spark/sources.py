@@ -23,12 +23,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from panewise.core.bad_rows import BadRowAction
-from panewise.core.errors import CheckpointError, PlanError
+from panewise.core.errors import PlanError
 from panewise.core.schema import SourceSchema
 from panewise.core.time import AmountGiven
 from panewise.engines.spark.pieces import Piece, pieces
-from panewise.engines.spark.source_options import ROWS_PER_BATCH, StreamOptions, amount_of, policy_of
-from panewise.engines.spark.source_rows import RowGate, wire_bad, wire_rows
+from panewise.engines.spark.source_options import ROWS_PER_BATCH, StreamOptions, amount_of, foreign_offset, policy_of
+from panewise.engines.spark.source_rows import RowGate, control_rows, wire_bad, wire_rows
 from panewise.engines.spark.tracker import Tracker
 from panewise.engines.spark.types import spark_type
 from panewise.engines.spark.wire import BAD, CONTROL, END_TEXT, POSITION, ROW_BOUND
@@ -379,13 +379,6 @@ def wall_clock() -> int:
     return time_ns() // 1_000
 
 
-def foreign_offset(offset: object, stream: str) -> CheckpointError:
-    """What to say of an offset that another kind of source has written."""
-    return CheckpointError(f"the checkpoint has the offset {json.dumps(offset)[:200]}, which does not belong to "
-                           f"{stream}: it is of a query over another source, or damaged. Go on with the query it was "
-                           "made with, or start with a new checkpoint")
-
-
 def _saved(tracker: Tracker, gate: RowGate) -> dict[str, Any]:
     """What a task, or a later run, has to know of the rows before."""
     return tracker.snapshot() | ({NEWEST: gate.newest} if gate.jumps else {})
@@ -405,9 +398,3 @@ def _room(piece: Piece, left: int | None, until: Place | None) -> int:
 def _controls(texts: list[str], bound: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     if texts:
         yield from control_rows(texts, bound, schema).to_batches()
-
-
-def control_rows(texts: list[str], bound: int, schema: pa.Schema) -> pa.Table:
-    """Punctuation as rows; ``bound`` is what all of it together promises of all rows."""
-    beside = {CONTROL: texts, ROW_BOUND: [bound if bound != NO_BOUND else None] * len(texts)}
-    return pa.table([pa.array(beside.get(f.name, [None] * len(texts)), f.type) for f in schema], schema=schema)
