@@ -31,6 +31,29 @@ def counts(results: Any) -> list[int]:
     return [row["n"] for row in results]
 
 
+@pytest.mark.parametrize("text", [COUNT, RELATION])
+def test_statistics_are_measured_on_rows_that_have_a_time(text: str) -> None:
+    assert pw.explain(text, s=[*ROWS, {"ts": 9, "k": "b"}], stats="measure")
+    timeless = pa.table({"ts": pa.nulls(2, pa.int64()), "k": ["a", "b"]})
+    if text == COUNT:
+        with pytest.raises(PlanError, match="there are no rows to measure"):
+            pw.explain(text, s=timeless, stats="measure")
+    else:
+        assert pw.explain(text, s=timeless, stats="measure")
+
+
+def test_statistics_of_a_run_may_be_text_and_cannot_be_measured_before_it() -> None:
+    assert counts(pw.sql(COUNT, s=[{"ts": 1}], stats="rows_per_unit=5")) == [1]
+    with pytest.raises(PlanError, match="cannot read the statistics 'measure': write NAME=VALUE"):
+        pw.sql(COUNT, s=[{"ts": 1}], stats="measure")
+
+
+def test_what_a_run_took_is_measured_under_its_policy_for_bad_rows() -> None:
+    with pytest.raises(BadRowError, match="row 2: 'ts' is null"):
+        pw.explain(COUNT, s=ROWS, analyze=True)
+    assert "0 of them late, 1 bad" in pw.explain(COUNT, s=ROWS, analyze=True, bad_rows="skip")
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", [COUNT, RELATION])
 def test_a_row_without_a_time_stops_is_skipped_or_put_aside(engine: str, text: str) -> None:

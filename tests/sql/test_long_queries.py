@@ -82,6 +82,13 @@ def test_ten_thousand_columns_are_computed() -> None:
     assert list(row.values()) == [3 + i for i in range(MANY)]
 
 
+def test_rows_of_ten_thousand_columns_are_read() -> None:
+    row = {"ts": 1, **{f"c{i}": i for i in range(MANY)}}
+    text = f"SELECT {', '.join(f's.C{i}' for i in range(0, MANY, 10))} FROM s"
+    [found] = list(pw.sql(text, s=[row]))
+    assert list(found.values()) == list(range(0, MANY, 10))
+
+
 def test_ten_thousand_branches_of_a_union_are_one_node() -> None:
     plan = parse(" UNION ALL ".join(["SELECT a FROM s [RANGE 5]"] * MANY), CATALOG)
     assert isinstance(plan, Union)

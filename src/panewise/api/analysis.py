@@ -21,7 +21,8 @@ def notes(plan: n.Node, found: Analysis, estimated: Mapping[n.Node, Choice]) -> 
         if isinstance(node, n.Source) and node.name in found.streams:
             seen = found.streams[node.name]
             how = f" (late={found.late_policy!r})" if seen["late"] and found.late_policy else ""
-            lines[node] = [("rows", f"{seen['rows']:,}, {seen['late']:,} of them late{how}")]
+            bad = f", {seen['bad']:,} bad" if seen.get("bad") else ""
+            lines[node] = [("rows", f"{seen['rows']:,}, {seen['late']:,} of them late{how}{bad}")]
         elif isinstance(node, n.WindowAggregate):
             lines[node] = [("state", _state(found)), ("windows", _windows(found)),
                            *_compared(found, estimated.get(node))]

@@ -129,10 +129,11 @@ class Collector:
         seen.rows += table.num_rows
         time = source.schema.time
         if time is not None and time in table.column_names:
-            stamps = to_ordinals(table.column(time), time)
-            low, high = int(stamps.min()), int(stamps.max())
-            seen.first = low if seen.first is None else min(seen.first, low)
-            seen.last = high if seen.last is None else max(seen.last, high)
+            stamps = to_ordinals(table.column(time).drop_null(), time)
+            if len(stamps):
+                low, high = int(stamps.min()), int(stamps.max())
+                seen.first = low if seen.first is None else min(seen.first, low)
+                seen.last = high if seen.last is None else max(seen.last, high)
         for column in table.column_names:
             if column in self._columns:
                 seen.values.setdefault(column, Values()).add(table.column(column))

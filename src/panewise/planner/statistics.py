@@ -157,11 +157,13 @@ def measure(sample: pa.Table | Iterable[pa.Table | tuple[str, pa.Table]], node: 
     """
     parts = [("", sample)] if isinstance(sample, pa.Table) else [
         part if isinstance(part, tuple) else ("", part) for part in sample]
+    attribute = node.window.attribute
+    by_position = attribute in ROW_NUM_NAMES
+    if not by_position:  # what becomes of rows without a time is decided by the policy of a run
+        parts = [(source, _timed(table, attribute)) for source, table in parts]
     parts = [(source, table) for source, table in parts if table.num_rows]
     if not parts:
         raise PlanError("there are no rows to measure statistics on: declare them, such as rows_per_second=5000")
-    attribute = node.window.attribute
-    by_position = attribute in ROW_NUM_NAMES
     values = [np.zeros(t.num_rows, np.int64) if by_position else to_ordinals(t.column(attribute), attribute)
               for _, t in parts]
     scalars = [key.scalar for key in node.keys] + [a for call in node.aggregates for a in call.arguments]
@@ -183,6 +185,11 @@ def measure(sample: pa.Table | Iterable[pa.Table | tuple[str, pa.Table]], node: 
         lag = max(offset for _, offset in found.offsets)
         found = replace(found, disorder=max(found.disorder - lag, lag))
     return _per_extent(found, node, together, codes)
+
+
+def _timed(table: pa.Table, attribute: str) -> pa.Table:
+    times = table.column(attribute)
+    return table.filter(times.is_valid()) if times.null_count else table
 
 
 def _per_extent(found: Statistics, node: WindowAggregate, values: Ordinals, codes: Ordinals) -> Statistics:

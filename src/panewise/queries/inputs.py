@@ -139,17 +139,18 @@ class StreamInput:
         else:
             plain = plain_rows(item, self.name)
             return self.checked(plain) if isinstance(plain, pa.Table) else self._from_rows(plain)  # type: ignore[arg-type]
+        given = dict.fromkeys(table.column_names)  # asked for once: Arrow makes the list anew each time
         for name in self.needed:
-            if name not in table.column_names:
+            if name not in given:
                 raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: "
                                   f"{unknown_name('column', name, table.column_names)}")
         if not self.schema.columns:
             return Checked(table)
-        for name in table.column_names:
+        for name in given:
             if name not in self.schema.columns and not self._says_what_changes(name):
                 raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: the rows have a column {name!r}, which "
                                   f"was not declared: {unknown_name('column', name, self.schema.columns)}")
-        names = [n for n in self.schema.columns if n in table.column_names]
+        names = [n for n in self.schema.columns if n in given]
         if names == table.column_names and all(table.schema.field(n).type == self.schema.columns[n] for n in names):
             self._usual = table.schema  # the next batches of this schema need no look
             return Checked(table)

@@ -13,6 +13,7 @@ from panewise.planner.choices import Stats
 from panewise.planner.join_manner import AUTO, Joins
 from panewise.planner.relation_statistics import check_statistics
 from panewise.planner.relational import is_relational
+from panewise.planner.statistics import parse_statistics
 from panewise.planner.stream_joins import is_pairs, unused_statistics
 from panewise.planner.typing import check_types
 from panewise.progress.late import DEFAULT_LATE, LatePolicy
@@ -26,7 +27,7 @@ RunningQuery: TypeAlias = WindowQuery | JoinedQuery | RelationQuery
 
 @refuses_at_place
 def open_plan(plan: Node, *, late: str | LatePolicy = DEFAULT_LATE, progress: Progress = "source", events: bool = False,
-              strategy: str = "auto", stats: Stats = None, emit: str = "final",
+              strategy: str = "auto", stats: Stats | str = None, emit: str = "final",
               empty_windows: bool = False, current: bool = False, joins: str = "auto",
               rules: InputRules | None = None) -> RunningQuery:
     """A running query of any plan the engine has.
@@ -37,6 +38,7 @@ def open_plan(plan: Node, *, late: str | LatePolicy = DEFAULT_LATE, progress: Pr
     """
     check(plan, "embedded")
     check_types(plan)
+    stats = parse_statistics(stats) if isinstance(stats, str) else stats
     unused = unused_statistics(plan, stats)
     if unused is not None:
         raise PlanError(f"stats= chooses nothing here: {unused}; leave it out")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import pyarrow as pa
 
@@ -76,11 +78,15 @@ def match_name(name: str, known: Iterable[str]) -> str | None:
     >>> match_name("Temperature", ["temperature", "ts"]), match_name("A", ["a", "A"]), match_name("x", [])
     ('temperature', 'A', None)
     """
-    every = list(known)
-    if name in every:
-        return name
-    alike = [k for k in every if k.lower() == name.lower()]
-    return alike[0] if len(alike) == 1 else None
+    exact, alike = _by_name(tuple(known))
+    return name if name in exact else alike.get(name.lower())
+
+
+@lru_cache(maxsize=256)
+def _by_name(known: tuple[str, ...]) -> tuple[frozenset[str], dict[str, str]]:
+    """The names, and those that no other equals but for case: every column of a query asks."""
+    counts = Counter(name.lower() for name in known)
+    return frozenset(known), {name.lower(): name for name in known if counts[name.lower()] == 1}
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,10 @@ class Visible:
         flat = frozenset(c for c, t in relation.types.items() if not pa.types.is_nested(t))
         return cls(alias, relation.columns, prefix, relation.open, flat)
 
-    @property
-    def shown(self) -> list[str]:
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
         """The names a user may write."""
-        return [f"{self.prefix}{c}" for c in self.columns]
+        return tuple(f"{self.prefix}{c}" for c in self.columns)
 
 
 @dataclass(frozen=True)
