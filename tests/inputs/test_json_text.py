@@ -36,6 +36,16 @@ def items(path: Path, **options: Any) -> list[Any]:
     return found
 
 
+def test_a_carriage_return_inside_an_object_is_white_space(tmp_path: Path) -> None:
+    """Also where a row among them does not fit, and rows are read one by one to find it."""
+    text = b'{"ts": 1,\r "v": 2}\n{"ts": 2, "v":\r "x"}\n{"ts": 3, "v":\r 4}\n'
+    found = pw.sql("SELECT ts, v FROM s", s=str(write(tmp_path, text)), bad_rows="skip")
+    assert [tuple(row.values()) for row in found] == [(1, 2), (3, 4)]
+    assert found.status["bad"] == 1
+    with pytest.raises(BadRowError, match=r"s\.ndjson:2"):
+        pw.sql("SELECT ts, v FROM s", s=str(tmp_path / "s.ndjson"))
+
+
 @pytest.mark.parametrize("text", [
     b'{"ts": 1} {"ts": 2}\n{"ts": 3}{"ts": 4}\n', b'[{"ts": 1}, {"ts": 2}]\n[{"ts": 3},\n{"ts": 4}]',
     b'{"ts": 1}\r{"ts": 2}\r{"ts": 3}\r{"ts": 4}', b'{"ts":\n 1}\n\n  {"ts": 2}\n{\n"ts"\n:3}\t{"ts": 4}',

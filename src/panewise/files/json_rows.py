@@ -62,7 +62,7 @@ def parse_rows(lines: list[Lines], path: Place, schema: pa.Schema, *,
     whole = Lines(b"".join(part.text for part in lines), 1)
     numbers = [part.line(i) for part in lines for i in range(part.size)]
     bad: dict[int, BadRow] = {}
-    good = list(_halves(whole.text.splitlines(keepends=True), 0, as_read, schema, extra, bad, path, numbers))
+    good = list(_halves(whole.units, 0, as_read, schema, extra, bad, path, numbers))
     return (pa.concat_tables(good) if good else schema.empty_table()), bad
 
 
@@ -84,7 +84,7 @@ def _halves(units: list[bytes], start: int, as_read: pa.Schema, schema: pa.Schem
 
 def first_bad(lines: list[Lines], path: Place, schema: pa.Schema | None, error: Exception) -> BadRow:
     """The first row that does not fit the ones before it; only ever looked for once, on the way out."""
-    units = [unit for part in lines for unit in part.text.splitlines(keepends=True)]
+    units = [unit for part in lines for unit in part.units]
     numbers = [part.line(i) for part in lines for i in range(part.size)]
     good, wrong = 0, len(units)  # so many read well together, so many do not
     while wrong - good > 1:

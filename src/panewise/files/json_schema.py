@@ -81,9 +81,8 @@ def _raw_table(lines: list[Lines], path: Place, *, times: Collection[str], toler
 
 def _longest_good_beginning(lines: list[Lines]) -> pa.Table:
     """Rows up to the first that does not fit those before it, roughly: as far as doubling gets."""
-    text = b"".join(part.text for part in lines)
     table, size = None, 1
-    units = text.splitlines(keepends=True)
+    units = [unit for part in lines for unit in part.units]
     for begin in range(len(units)):  # the first row that can be read at all begins
         with suppress(pa.ArrowException):
             table = read_objects([Lines(units[begin], 1)], None)

@@ -47,6 +47,11 @@ class Lines:
         """How many objects there are."""
         return self.text.count(b"\n")
 
+    @property
+    def units(self) -> list[bytes]:
+        """The objects one by one, each with its newline; a carriage return inside one is white space."""
+        return [unit + b"\n" for unit in self.text.removesuffix(b"\n").split(b"\n")] if self.text else []
+
     def line(self, place: int) -> int:
         """The number of the line on which one of them begins."""
         return self.first + place if self.numbers is None else self.numbers[place]
