@@ -103,7 +103,9 @@ class StreamJoin:
                     behind = np.where(late, chunk.bounds, NO_BOUND)
                 else:
                     chunk, times = chunk.filter(~late), times[~late]
-        results = self.join.process(side, self._with_keys(side, chunk, times), times, behind)
+        rows = self._with_keys(side, chunk, times)
+        results = self.join.process(side, rows, times) if behind is None else \
+            self.join.process(side, rows, times, behind)
         return self._put(results, chunk.stream)
 
     def _put(self, results: pa.Table, stream: str) -> Chunk:
