@@ -145,7 +145,8 @@ def test_f6_as_a_relation_that_changes_with_every_sub_window(engine: str) -> Non
     rows = [{"ts": at, "v": item} for at, item in enumerate(F6)]
     found = pw.sql("SELECT frequent_items(v, 2) AS often FROM s [ROWS 18 SLIDE 6]", s=rows, engine=engine)
     came = [(row["valid_from"], {e["item"]: e["count"] for e in row["often"]}) for row in found if row["change"] == 1]
-    assert came == [(None, {}), (5, {"a": 3}), (11, {"a": 5, "b": 5}), (17, {"a": 8})], "the fourth sub-window changes nothing"
+    expected = [(None, {}), (5, {"a": 3}), (11, {"a": 5, "b": 5}), (17, {"a": 8})]
+    assert came == expected, "the fourth sub-window changes nothing"
 
 
 @settings(max_examples=80, deadline=None)
