@@ -10,7 +10,7 @@ import pytest
 
 import panewise as pw
 from panewise.cli.main import main
-from panewise.core.errors import PlanError, SqlError
+from panewise.core.errors import PlanError, SchemaError, SqlError
 
 ROWS = [{"ts": 1, "k": "a", "v": 2}, {"ts": 2, "k": "b", "v": 3}]
 COLUMNS = "ts bigint, k string, v bigint"
@@ -83,3 +83,21 @@ def test_the_command_line_has_them(tmp_path: Path, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         main([*run, "--leniant"])
     assert "did you mean '--lenient'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("options", [
+    {"late": 5}, {"late": None}, {"progress": 7}, {"progress": {"s": 5}}, {"progress": {5: "ordered"}},
+    {"functions": 5}, {"params": 5}, {"time": 5}, {"time": {"s": 5}}, {"stats": 5}, {"emit": 3}, {"joins": 3},
+    {"max_jump": [1]}, {"max_jump": True}, {"now": "yesterday"}, {"columns": 5}, {"checkpoint": 5},
+    {"checkpoint_seconds": "x"},
+], ids=str)
+def test_an_option_of_another_type_is_refused_by_its_name(entry: str, options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(PlanError, match=name):
+        ENTRIES[entry]("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", **options)
+
+
+def test_columns_of_another_type_are_refused() -> None:
+    with pytest.raises(SchemaError, match="columns are an Arrow schema"):
+        pw.open_query("SELECT ts FROM s", s=5)  # type: ignore[arg-type]

@@ -31,6 +31,9 @@ def parse_columns(columns: Columns) -> pa.Schema:
         return columns
     if isinstance(columns, Mapping):
         return pa.schema([(name, t if isinstance(t, pa.DataType) else _type(t, name)) for name, t in columns.items()])
+    if not isinstance(columns, str):
+        raise SchemaError(f"columns are an Arrow schema, types by name or text such as 'ts timestamp, price double', "
+                          f"not {columns!r}")
     pairs = [part.split() for part in columns.split(",")]
     if wrong := [" ".join(pair) for pair in pairs if len(pair) != 2]:
         raise SchemaError(f"columns are written 'ts timestamp, price double', not {wrong[0]!r}")

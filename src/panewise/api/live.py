@@ -17,6 +17,7 @@ from panewise.api.columns import Columns, parse_columns
 from panewise.api.inputs import LocalStream, MemoryStream, is_dataframe, local_stream, ordered_by
 from panewise.api.local import windowing_attribute
 from panewise.api.naming import TimeColumns, check_read, named_inputs, time_of
+from panewise.api.option_types import options_checked
 from panewise.api.query import options_of, plan_of
 from panewise.api.results import Results
 from panewise.core.errors import PlanError, SchemaError
@@ -44,6 +45,7 @@ STANDARD = "-"
 """Standard input or output."""
 
 
+@options_checked
 def run(text: str, /, *, params: Mapping[str, object] | None = None, late: str = "generous",
         progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
         out: Any = None, columns: Mapping[str, Columns] | None = None, time: TimeColumns = None,

@@ -13,6 +13,7 @@ from panewise.api.inputs import LocalStream, has_dataframe, is_dataframe, local_
 from panewise.api.instants import given_instant
 from panewise.api.local import run_local
 from panewise.api.naming import TimeColumns, check_read, named_inputs, time_of
+from panewise.api.option_types import options_checked
 from panewise.api.zones import catalog_in, same_zone
 from panewise.core.errors import PlanError
 from panewise.core.names import unknown_name
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 ENGINES = ("spark", "embedded", "oracle")
 
 
+@options_checked
 def sql(text: str, /, *, engine: str | None = None, params: Mapping[str, object] | None = None, late: str = "generous",
         progress: str | Mapping[str, str] = "source", time: TimeColumns = None, emit: str = "final",
         strategy: str = "auto", stats: Stats = None, joins: str = "auto", bad_rows: str = "stop",
@@ -124,6 +126,7 @@ def options_of(function: Callable[..., Any]) -> list[str]:
     return [name for name, p in signature(function).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
 
 
+@options_checked
 def open_query(text: str, /, *, params: Mapping[str, object] | None = None, late: str = "generous",
                progress: str | Mapping[str, str] = "source", emit: str = "final", events: bool = False,
                strategy: str = "auto", stats: Stats = None, empty_windows: bool = False, current: bool = False,
@@ -163,6 +166,7 @@ def open_query(text: str, /, *, params: Mapping[str, object] | None = None, late
                      rules=InputRules.parse(bad_rows, max_jump, late_keep))
 
 
+@options_checked
 def explain(text: str, /, *, format: Format = "text", params: Mapping[str, object] | None = None,
             time: TimeColumns = None, stats: Stats | str = None, strategy: str = "auto", analyze: bool = False,
             late: str = "generous", progress: str | Mapping[str, str] = "source", joins: str = "auto",

@@ -11,6 +11,7 @@ from panewise.api.explaining import explain_streams
 from panewise.api.inputs import is_dataframe, local_stream
 from panewise.api.instants import given_instant
 from panewise.api.naming import refuse_unknown
+from panewise.api.option_types import options_checked
 from panewise.api.query import check_spark, options_of, plan_of, run_plan
 from panewise.api.zones import same_zone
 from panewise.core.errors import PlanError
@@ -33,6 +34,7 @@ def quoted(name: str) -> str:
     return Scalar.column(name).sql
 
 
+@options_checked
 def stream(source: Any, *, time: str | None = None, late: str = "generous", progress: str = "source",
            engine: str | None = None, emit: str = "final", bad_rows: str = "stop",
            max_jump: AmountGiven | None = None, late_keep: int = LATE_KEEP, max_line: int = MAX_LINE,
