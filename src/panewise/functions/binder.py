@@ -145,7 +145,10 @@ class Binder:
 
     def cast(self, bound: Bound, to: pa.DataType) -> Bound:
         """A bound expression in another type."""
-        return cast_bound(bound, to, self.zone)
+        try:
+            return cast_bound(bound, to, self.zone)
+        except TypeError as error:
+            raise self.error(str(error), bound.tree) from error
 
     def together(self, parts: Sequence[Bound], tree: exp.Expr) -> tuple[Bound, ...]:
         """Branches in the type they have in common."""

@@ -198,7 +198,7 @@ class Aggregator:
         if call.find(StreamCall) is not call or any(e.find(StreamCall) for e in call.expressions):
             raise self.error(f"an aggregate inside {name}(...)", place,
                              "compute the inner one in a sub-query: SELECT ... FROM (SELECT ...) [...]")
-        if any(call.args.get("aliases") or ()):
+        if any(call.args.get("aliases") or ()) or any(e.find(exp.Alias) for e in call.expressions):
             raise self.error(f"AS cannot stand inside {name}(...)", place, "write it behind the call")
         stars = [e for e in call.expressions if isinstance(e, exp.Star)]
         if stars and (name != "count" or len(call.expressions) > 1 or call.args.get("distinct")):

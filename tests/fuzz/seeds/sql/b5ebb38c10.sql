@@ -1,0 +1,1 @@
+SELECT protocol,frequent_items(INTERVAL 1e9 YEARuser,5)FILTER(WHERE a)FROM S[RANGE 3 SLIDE 1 WA ts]GROUPBY protocol
