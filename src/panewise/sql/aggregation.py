@@ -198,7 +198,7 @@ class Aggregator:
         if call.find(StreamCall) is not call or any(e.find(StreamCall) for e in call.expressions):
             raise self.error(f"an aggregate inside {name}(...)", place,
                              "compute the inner one in a sub-query: SELECT ... FROM (SELECT ...) [...]")
-        if any(call.args.get("aliases") or ()) or any(e.find(exp.Alias) for e in call.expressions):
+        if any(call.args.get("aliases") or ()):
             raise self.error(f"AS cannot stand inside {name}(...)", place, "write it behind the call")
         stars = [e for e in call.expressions if isinstance(e, exp.Star)]
         if stars and (name != "count" or len(call.expressions) > 1 or call.args.get("distinct")):
@@ -261,7 +261,8 @@ class Aggregator:
         assert call.condition is not None
         condition = self.expressions.bind(call.condition, scope, item.span)
         values = [a.tree for a in arguments] or [exp.Literal.number(1)]
-        return tuple(to_scalar(exp.Case(ifs=[exp.If(this=condition.copy(), true=v)])) for v in values)
+        found = [to_scalar(exp.Case(ifs=[exp.If(this=condition.copy(), true=v)])) for v in values]
+        return tuple(self.expressions.readable(scalar, span_of(call, item.span)) for scalar in found)
 
     def _split(self, bound: list[exp.Expr], name: str,
                place: Span) -> tuple[tuple[Scalar, ...], tuple[int | float | str, ...]]:

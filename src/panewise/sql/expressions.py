@@ -45,12 +45,14 @@ class Expressions:
 
     def scalar(self, tree: exp.Expr, scope: Scope, span: Span) -> Scalar:
         """The same as a plan expression."""
-        bound = self.bind(tree, scope, span)
-        found = to_scalar(bound)
+        return self.readable(to_scalar(self.bind(tree, scope, span)), span_of(tree, span))
+
+    def readable(self, found: Scalar, place: Span) -> Scalar:
+        """An expression whose text can be read again, as engines do."""
         try:
-            _ = found.columns  # engines read the text again
+            _ = found.columns
         except ParseError:
-            raise self.error("this cannot be written as one expression", span_of(tree, span),
+            raise self.error("this cannot be written as one expression", place,
                              "take it apart, or write it another way") from None
         return found
 
