@@ -26,9 +26,9 @@ def check(text: str, left: pa.DataType, right: pa.DataType, arrivals: Timeline, 
     schemas = {name: SourceSchema({"ts": pa.int64(), "k": data_type}, time="ts")
                for name, data_type in (("a", left), ("b", right))}
     plan = plan_of(text, schemas)
-    oracle = Oracle(plan, arrivals)
+    oracle = Oracle(plan, arrivals, late="drop")
     for saves in (frozenset[int](), frozenset(range(9))):
-        found, query = run(plan, arrivals, saves=saves)
+        found, query = run(plan, arrivals, saves=saves, late="drop")
         assert_same_rows(found, oracle.results())
         assert query.late_count == len(oracle.late_rows()) == late
     return len(found)

@@ -22,7 +22,7 @@ from pathlib import Path
 from socketserver import BaseServer
 from typing import Any
 
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
@@ -106,7 +106,8 @@ def _say_an_end_once() -> None:
 
 
 def _is_no_lost_connection(record: logging.LogRecord) -> bool:
-    lost = record.exc_info and isinstance(record.exc_info[1], OSError | Py4JNetworkError)
+    error = record.exc_info[1] if record.exc_info else None
+    lost = isinstance(error, OSError | Py4JError) and not isinstance(error, Py4JJavaError)  # that one the JVM has told
     return not (lost and Path(record.pathname).parent.name == "py4j")
 
 
