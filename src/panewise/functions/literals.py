@@ -74,8 +74,10 @@ def type_from_syntax(tree: exp.DataType) -> pa.DataType | None:
     kind = tree.this
     inner = tree.expressions
     if kind == exp.DType.DECIMAL:
-        sizes = [int(parameter.this.this) for parameter in inner]
-        precision, scale = (*sizes, *(10, 0)[len(sizes):])
+        written = [part.this.name if isinstance(part.this, exp.Literal) else "" for part in inner]
+        if len(written) > 2 or not all(size.isascii() and size.isdecimal() and len(size) < 5 for size in written):
+            return None
+        precision, scale = (*map(int, written), *(10, 0)[len(written):])
         return pa.decimal128(precision, scale) if 0 < precision <= MAX_PRECISION and 0 <= scale <= precision else None
     if kind in (exp.DType.VARCHAR, exp.DType.CHAR) and not inner:
         return STRING

@@ -1,0 +1,1 @@
+SELECT cast(b AS decimal(1Y)),'1F'FROM s[RANGE 1]WHERE k

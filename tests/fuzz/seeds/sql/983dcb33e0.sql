@@ -1,0 +1,1 @@
+SELECT CASE(v)WHEN(v)::decimal(6𤎄)THEN extract(second FROM(0))END FROM u WHERE v
