@@ -93,9 +93,10 @@ def session(master: str = "local[*]", app_name: str = "panewise", *, log: str | 
 
 
 def _say_an_end_once() -> None:
-    """When its JVM is gone, Spark's server for accumulators prints a stack and py4j logs another, to the root logger,
-    for what the caller is told by an error."""
-    logging.getLogger().addFilter(_is_no_lost_connection)
+    """When its JVM is gone, Spark's server for accumulators prints a stack and py4j logs others, to the root logger and
+    to its own, for what the caller is told by an error."""
+    for logger in (None, "py4j", "py4j.clientserver", "py4j.java_gateway"):
+        logging.getLogger(logger).addFilter(_is_no_lost_connection)
 
     def handle_error(self: BaseServer, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
