@@ -91,8 +91,8 @@ class Total(Aggregate):
     def finish(self, state: State) -> Any:
         return state[0]
 
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[str] | None:
-        return None if pa.types.is_floating(inputs[0]) else ["sum"]
+    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[str]:
+        return ["sum"]
 
 
 @dataclass(frozen=True)
