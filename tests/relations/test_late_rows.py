@@ -121,7 +121,7 @@ def test_it_meets_a_table_as_it_was_at_the_bound() -> None:
     assert_like_the_oracle(plan, items)
 
 
-def test_a_row_behind_an_idle_stream_comes_in_where_all_have_got() -> None:
+def test_under_a_progress_policy_it_comes_in_at_the_bound_that_other_rows_made() -> None:
     query = pw.open_query("SELECT v FROM s [RANGE 10]", s="ts bigint, v bigint", progress="late:0")
     query.push("s", {"ts": 20, "v": 1})
     assert query.push("s", {"ts": 15, "v": 2}).num_rows == 0

@@ -111,8 +111,7 @@ class OAJoin:
         integers, valid = self.keys.integers([columns[name] for name in self.spec.sides[side].keys], rows)
         keys = self._packed(integers, valid)
         lows, highs = self.pairing.partners(side, times)
-        floors = None if behind is None else np.array([self.pairing.still_needed(other, b) for b in behind.tolist()],
-                                                      np.int64)
+        floors = None if behind is None else self._floors(other, behind)
         if floors is not None:
             lows = np.maximum(lows, floors)
         probing, stored = self.stores[other].probe(keys, valid, lows, highs)
@@ -137,6 +136,11 @@ class OAJoin:
         self.rows[side] += rows
         self.results += results.num_rows
         return results
+
+    def _floors(self, other: int, behind: Ordinals) -> Ordinals:
+        """The smallest time of a partner of each row; few bounds are in force in one batch."""
+        bounds, places = np.unique(behind, return_inverse=True)
+        return np.array([self.pairing.still_needed(other, bound) for bound in bounds.tolist()], np.int64)[places]
 
     def _packed(self, integers: Integers, valid: Mask) -> Words:
         """Keys as words; where they do not fit, those of stored rows are packed anew with them."""

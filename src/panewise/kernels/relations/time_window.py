@@ -80,10 +80,9 @@ class TimeWindow(RelationOperator):
     def _still_taken(self, lives: Lives) -> Lives:
         """Without late rows whose life is over, or whose window takes in nothing any more."""
         enter, expires = self.lifetimes(lives)
-        over = lives.late & (enter >= expires)
-        frozen = [bool(late) and self.spec.is_frozen(int(born)) for late, born in zip(lives.late, lives.born,
-                                                                                      strict=True)]
-        return lives.filter(~over & ~np.array(frozen, np.bool_))
+        bounds, places = np.unique(lives.born, return_inverse=True)  # few are in force in one step
+        frozen = np.array([self.spec.is_frozen(bound) for bound in bounds.tolist()], np.bool_)[places]
+        return lives.filter(~(lives.late & ((enter >= expires) | frozen)))
 
     def lifetimes(self, lives: Lives) -> tuple[Ordinals, Ordinals]:
         """When each row enters and leaves; equal or less where it is never seen."""
