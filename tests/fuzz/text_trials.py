@@ -25,7 +25,7 @@ import pyarrow as pa
 from fuzz.grammar import typed_catalog
 from fuzz.texts import Text, texts
 from panewise.api.explaining import explain_streams
-from panewise.core.errors import EvaluationError, PanewiseError, SourceError, SqlError
+from panewise.core.errors import EvaluationError, PanewiseError, SourceError, SqlError, TooManyWindowsError
 from panewise.core.places import OF_OPTIONS
 from panewise.core.schema import Catalog
 from panewise.plan.nodes import Named, Node
@@ -112,7 +112,7 @@ def ran(text: Text, plan: Node, number: int) -> str:
             query.push(name, rows(schema.columns, random))
         query.finish()
         query.status()
-    except (EvaluationError, SourceError):
+    except (EvaluationError, SourceError, TooManyWindowsError):
         return "refused rows"
     return "ran"
 

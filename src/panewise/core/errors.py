@@ -46,6 +46,10 @@ class WindowSpecError(PanewiseError, ValueError):
     """A window specification that contradicts itself."""
 
 
+class TooManyWindowsError(WindowSpecError):
+    """Rows that lie so far apart, for the SLIDE of their windows, that there are more windows than can be listed."""
+
+
 class AggregateError(PanewiseError, ValueError):
     """An aggregate function used with a type or parameter it does not take, or one that overflowed."""
 

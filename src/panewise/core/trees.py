@@ -88,7 +88,15 @@ class ExpressionParser(SparkParser):
 
     def _parse_interval(  # type: ignore[override]
             self, match_interval: bool = True, **options: bool) -> exp.Expr | None:
-        """An interval of several units is one operand: sqlglot makes a sum of it, which is put into parentheses."""
+        """An interval of several units is one operand: sqlglot makes a sum of it, which is put into parentheses.
+
+        A number with an exponent is no amount, as in Spark; sqlglot would take the exponent for a unit.
+        """
+        if match_interval and self._curr and self._curr.token_type == TokenType.INTERVAL:
+            amount = next((token for token in self._tokens[self._index + 1 : self._index + 3]
+                           if token.token_type != TokenType.DASH), None)
+            if amount is not None and amount.token_type == TokenType.NUMBER and "e" in amount.text.lower():
+                self.raise_error("the amount of an INTERVAL is a number without an exponent", amount)
         found = super()._parse_interval(match_interval, **options)
         return exp.paren(found, copy=False) if match_interval and isinstance(found, exp.Add) else found
 

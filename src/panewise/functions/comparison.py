@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -28,18 +29,31 @@ def _declare(sign: str) -> None:
 
 
 def _compared(binder: Binding, arguments: list[Bound], tree: Any, sign: str) -> list[Bound]:
-    """Two operands of one type that has an order; maps have none."""
+    """Two operands of one type that has an order."""
     pair = binder.comparable(arguments, tree)
-    if _has_map(pair[0].type):
-        raise binder.error(f"{sign} does not take {type_name(pair[0].type)}: maps are not compared", tree,
-                           "compare map_entries() of them")
+    must_have_order(binder, sign, pair[0].type, tree)
     return pair
 
 
-def _has_map(of: pa.DataType) -> bool:
-    if pa.types.is_map(of):
-        return True
-    return is_nested(of) and any(_has_map(of.field(i).type) for i in range(of.num_fields))
+def must_have_order(binder: Binding, name: str, of: pa.DataType, tree: Any) -> None:
+    """Refuse what compares values of a type without an order, as Spark does: maps, and intervals of months and days."""
+    if _has(pa.types.is_map, of):
+        raise binder.error(f"{name} does not take {type_name(of)}: maps are not compared", tree,
+                           "compare map_entries() of them")
+    if _has(pa.types.is_interval, of):
+        raise binder.error(f"{name} does not take {type_name(of)}: intervals of months, days and time are not "
+                           "compared, because months differ in length", tree,
+                           "use make_ym_interval or make_dt_interval")
+
+
+def has_order(of: pa.DataType) -> bool:
+    """Whether values of a type compare: all but maps and intervals of months and days, or what has them as parts."""
+    return not (_has(pa.types.is_map, of) or _has(pa.types.is_interval, of))
+
+
+def _has(kind: Callable[[pa.DataType], bool], of: pa.DataType) -> bool:
+    """Whether a type is of a kind, or has parts that are."""
+    return kind(of) or (is_nested(of) and any(_has(kind, of.field(i).type) for i in range(of.num_fields)))
 
 
 def comparison_of(sign: str, of: pa.DataType) -> Any:
@@ -127,6 +141,7 @@ def same(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
 def among(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
     """Equal to one of a list; null where it might be."""
     value, *choices = binder.together(arguments, tree)
+    must_have_order(binder, "IN", value.type, tree)
     equal = comparison_of("=", value.type)
     if not all(isinstance(choice, Constant) for choice in choices):  # the list is read until one is equal
         parts = [binder.call("=", [value, choice], tree) for choice in choices]

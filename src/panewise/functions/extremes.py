@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from panewise.functions.binding import Binding
 from panewise.functions.bound import Bound
-from panewise.functions.comparison import comparison_of
+from panewise.functions.comparison import comparison_of, must_have_order
 from panewise.functions.frame import Here
 from panewise.functions.logic import chosen_values
 from panewise.functions.registry import operator
@@ -26,6 +26,7 @@ def _declare(name: str, sign: str) -> None:
             names = ", ".join(sorted(map(type_name, types)))
             raise binder.error(f"{name} does not take values of several types: {names}", tree, "cast them to one")
         values = binder.together(arguments, tree)
+        must_have_order(binder, name, values[0].type, tree)
         beyond = comparison_of(sign, values[0].type)
 
         def run(*data: pa.Array, here: Here) -> pa.Array:

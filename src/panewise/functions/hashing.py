@@ -161,6 +161,8 @@ def _hashed(values: pa.Array, seeds: Array, by: Murmur | XxHash) -> Array:
         ends = np.frombuffer(buffers[1], np.int32, len(raw) + 1, raw.offset * 4).astype(np.int64)
         data = np.frombuffer(buffers[2] or b"", np.uint8)
         found = by.texts(data, ends[:-1], np.diff(ends), seeds)
+    elif t.is_interval(of):
+        found = _interval(values, seeds, by)
     else:
         found = _number(values, seeds, by)
     return np.where(nulls_of(values), seeds, found) if values.null_count else np.asarray(found)
@@ -184,6 +186,16 @@ def _number(values: pa.Array, seeds: Array, by: Murmur | XxHash) -> Array:
         numbers = np.where(np.isnan(numbers), np.array(np.nan, numbers.dtype), numbers + np.array(0, numbers.dtype))
         numbers = np.ascontiguousarray(numbers).view(np.int32 if numbers.dtype == np.float32 else np.int64)
     return by.longs(numbers, seeds) if numbers.dtype == np.int64 else by.ints(numbers, seeds)
+
+
+def _interval(values: pa.Array, seeds: Array, by: Murmur | XxHash) -> Array:
+    """Microseconds, then days, then months."""
+    parts = np.dtype([("months", np.int32), ("days", np.int32), ("nanoseconds", np.int64)])
+    stored = np.frombuffer(values.buffers()[1], parts, len(values), values.offset * parts.itemsize)
+    found = by.longs(stored["nanoseconds"] // 1000, seeds)
+    for part in ("days", "months"):
+        found = by.ints(stored[part], found)
+    return found
 
 
 def _elements(lists: pa.Array, seeds: Array, by: Murmur | XxHash) -> Array:

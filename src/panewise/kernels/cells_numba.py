@@ -32,7 +32,8 @@ def find_codes(keys: Ints, direct: Ints, low: int, slot_keys: Ints, slot_codes: 
     """Codes of keys by an open hash table; unknown keys get the next ones. Returns how many are known now.
 
     The table has room: a power of two of slots, at most half of them taken after this batch. Keys near each other, as
-    most keys are, are also found directly: ``direct[key - low]`` is a code or -1.
+    most keys are, are also found directly: ``direct[key - low]`` is a code or -1. The high half of a product is folded
+    into the low one, which does not depend on the high bits of a key: floats of few digits differ only there.
     """
     mask, room = len(slot_keys) - 1, np.uint64(len(direct))
     for i in range(len(keys)):
@@ -41,7 +42,8 @@ def find_codes(keys: Ints, direct: Ints, low: int, slot_keys: Ints, slot_codes: 
         if near < room and direct[near] >= 0:
             codes[i] = direct[near]
             continue
-        slot = ((key * np.int64(-7046029254386353131)) >> np.int64(20)) & mask
+        spread = key * np.int64(-7046029254386353131)
+        slot = (spread ^ (spread >> np.int64(32))) & mask
         while slot_codes[slot] >= 0 and slot_keys[slot] != key:
             slot = (slot + 1) & mask
         if slot_codes[slot] < 0:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.base import Codes
-from panewise.core.errors import UnsupportedError, WindowSpecError
+from panewise.core.errors import TooManyWindowsError, UnsupportedError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import known_first
@@ -79,8 +79,8 @@ class EmptyWindows(WrappingKernel):
         missing = stop - self._next
         total = int(missing.sum())
         if total > MOST_WINDOWS:
-            raise WindowSpecError(f"{total:,} windows of {len(missing):,} groups would be shown as empty, at most "
-                                  f"{MOST_WINDOWS:,} are: choose a longer SLIDE, or leave out empty_windows")
+            raise TooManyWindowsError(f"{total:,} windows of {len(missing):,} groups would be shown as empty, at most "
+                                      f"{MOST_WINDOWS:,} are: choose a longer SLIDE, or leave out empty_windows")
         begins = np.cumsum(missing) - missing
         empty = np.ones(total, np.bool_)
         empty[begins[codes] + wids - self._next[codes]] = False  # these have rows

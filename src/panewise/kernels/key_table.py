@@ -1,7 +1,8 @@
 """Groups by number: every combination of key values has a small integer, given once and kept while it is in use.
 
-Integers, times, dates and texts go through compiled hash tables; other values are looked up once per batch and
-distinct value. Null is a value of its own, NaN equals NaN and -0.0 equals 0.0, as GROUP BY has it in Spark SQL.
+Integers, times, dates and texts, and structs of them, go through compiled hash tables; other values are looked up once
+per batch and distinct value. Null is a value of its own, NaN equals NaN and -0.0 equals 0.0, as GROUP BY has it in
+Spark SQL.
 """
 
 from __future__ import annotations
@@ -216,6 +217,31 @@ class TextKeys(KeyColumn):
         return self._texts.values(known)
 
 
+class StructKeys(KeyColumn):
+    """Structs, such as windows: a group of their fields, and of whether they are null."""
+
+    def __init__(self, data_type: pa.StructType) -> None:
+        super().__init__(data_type)
+        self._fields = [data_type.field(i) for i in range(data_type.num_fields)]
+        types = [pa.bool_(), *(field.type for field in self._fields)]
+        self._groups = KeyTable(pa.schema([(f"{place}", data_type) for place, data_type in enumerate(types)]))
+
+    @property
+    def count(self) -> int:
+        """Different structs, and null."""
+        return len(self._groups)
+
+    def codes(self, column: pa.Array) -> Codes:
+        """Those of the fields together; the fields of a null struct are null."""
+        parts = [column.is_valid(), *column.flatten()]
+        return self._groups.codes(pa.table(parts, schema=self._groups.schema), len(column))
+
+    def values(self, codes: Codes) -> pa.Array:
+        """Back to structs."""
+        valid, *parts = self._groups.columns(codes)
+        return pa.StructArray.from_arrays(parts, fields=self._fields, mask=pc.invert(valid))
+
+
 class ValueKeys(KeyColumn):
     """Any other value: looked up in a dictionary, once per distinct value of a batch."""
 
@@ -311,6 +337,8 @@ def key_column(data_type: pa.DataType) -> KeyColumn:
         return IntegerKeys(data_type)
     if data_type in TEXTS:
         return TextKeys(data_type)
+    if types.is_struct(data_type) and data_type.num_fields:
+        return StructKeys(data_type)
     return ValueKeys(data_type)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.base import Codes
-from panewise.core.errors import UnsupportedError, WindowSpecError
+from panewise.core.errors import TooManyWindowsError, UnsupportedError
 from panewise.core.ordinals import Ordinals
 from panewise.kernels.base import Arguments, Mask, WindowKernel
 from panewise.kernels.grouping import group_codes
@@ -135,8 +135,8 @@ class LandmarkKernel(WindowKernel):
         last = np.r_[groups[1:] != groups[:-1], True]
         until = np.where(last, stop, np.r_[start[1:], 0])
         if int((stop - start).max()) > MOST_WINDOWS:
-            raise WindowSpecError(f"between two rows lie {int((stop - start).max()):,} windows, and at most "
-                                  f"{MOST_WINDOWS:,} can be listed: choose a longer SLIDE")
+            raise TooManyWindowsError(f"between two rows lie {int((stop - start).max()):,} windows, and at most "
+                                      f"{MOST_WINDOWS:,} can be listed: choose a longer SLIDE")
         merged = running_merge(state.take(pa.array(due)), groups, self.aggregates)
         self._tables = [untouched, _without(state, due), _renumbered(merged.filter(pa.array(last)), stop[last])]
         counts = until - start

@@ -261,22 +261,23 @@ class Aggregator:
         assert call.condition is not None
         condition = self.expressions.bind(call.condition, scope, item.span)
         values = [a.tree for a in arguments] or [exp.Literal.number(1)]
-        found = [to_scalar(exp.Case(ifs=[exp.If(this=condition.copy(), true=v)])) for v in values]
-        return tuple(self.expressions.readable(scalar, span_of(call, item.span)) for scalar in found)
+        place = span_of(call, item.span)
+        return tuple(self.expressions.written(exp.Case(ifs=[exp.If(this=condition.copy(), true=v)]), place)
+                     for v in values)
 
     def _split(self, bound: list[exp.Expr], name: str,
                place: Span) -> tuple[tuple[Scalar, ...], tuple[int | float | str, ...]]:
         """Constants behind the first argument fix the function, such as the fraction of a quantile."""
         arguments, parameters = list(bound), []
         while len(arguments) > 1 and not arguments[-1].find(exp.Column):
-            scalar = to_scalar(arguments.pop())
+            scalar = self.expressions.written(arguments.pop(), place)
             try:
                 value = scalar.literal_value
             except (ValueError, OverflowError) as error:  # an expression, or more digits than a number may have
                 raise self.error(f"{shortened(scalar.sql)} is no constant, and what fixes {name} must be one", place,
                                  f"write the number itself, as in {name}(x, 0.9)") from error
             parameters.append(value if isinstance(value, int | float | str) else str(value))
-        return tuple(to_scalar(a) for a in arguments), tuple(reversed(parameters))
+        return tuple(self.expressions.written(a, place) for a in arguments), tuple(reversed(parameters))
 
     # -- names and the node --------------------------------------------------------------------------------------
 
@@ -299,9 +300,8 @@ class Aggregator:
                                       *((o.name, span) for o, span in chosen if o in asked)])
         return Project(node, (*(NamedScalar.column(c) for c in kept), *asked))
 
-    @staticmethod
-    def _output(item: Item, tree: exp.Expr, keys: set[str]) -> NamedScalar:
-        scalar = to_scalar(tree)
+    def _output(self, item: Item, tree: exp.Expr, keys: set[str]) -> NamedScalar:
+        scalar = self.expressions.written(tree, item.span)
         plain = scalar.column_name
         if item.alias is None and plain is not None and plain in keys:
             return NamedScalar(plain, scalar)

@@ -45,10 +45,11 @@ class Expressions:
 
     def scalar(self, tree: exp.Expr, scope: Scope, span: Span) -> Scalar:
         """The same as a plan expression."""
-        return self.readable(to_scalar(self.bind(tree, scope, span)), span_of(tree, span))
+        return self.written(self.bind(tree, scope, span), span_of(tree, span))
 
-    def readable(self, found: Scalar, place: Span) -> Scalar:
-        """An expression whose text can be read again, as engines do."""
+    def written(self, bound: exp.Expr, place: Span) -> Scalar:
+        """A bound tree as a plan expression, whose text can be read again, as engines do."""
+        found = to_scalar(bound)
         try:
             _ = found.columns
         except ParseError:

@@ -19,7 +19,7 @@ from panewise.plan.nodes import (
     SemiJoin,
     TableJoin,
 )
-from panewise.sql.expressions import Expressions, conjuncts, to_scalar
+from panewise.sql.expressions import Expressions, conjuncts
 from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
 from panewise.sql.sources import BoundSource
 from panewise.sql.syntax import ExistsQuery, JoinClause, Query, Select, Span, span_of
@@ -105,8 +105,9 @@ class JoinBinder:
             if part.exists is not None:
                 raise self.error("EXISTS inside EXISTS", part.span, "take the query apart, one EXISTS beside the other")
             tree = self._correlated(part, inner, both)
-            own = to_scalar(tree).columns <= set(inner_columns(inner, tree))
-            (local if own else correlated).append(to_scalar(tree))
+            found = self.expressions.written(tree, part.span)
+            own = found.columns <= set(inner_columns(inner, tree))
+            (local if own else correlated).append(found)
         node = Filter(right.node, conjunction(local)) if local else right.node
         join = AntiJoin if negated else SemiJoin
         return replace(

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from panewise.core.errors import WindowSpecError
+from panewise.core.errors import TooManyWindowsError, WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
 
@@ -230,8 +230,8 @@ def ids_in_ranges(first: Ordinals, last: Ordinals) -> Ordinals:
     starts, lengths = disjoint_ranges(first, last)
     total = int(lengths.sum())
     if total > MOST_WINDOWS:
-        raise WindowSpecError(f"these rows are in {total:,} windows, and at most {MOST_WINDOWS:,} can be listed: "
-                              "choose a longer SLIDE")
+        raise TooManyWindowsError(f"these rows are in {total:,} windows, and at most {MOST_WINDOWS:,} can be listed: "
+                                  "choose a longer SLIDE")
     offsets = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return np.repeat(starts, lengths) + offsets
 

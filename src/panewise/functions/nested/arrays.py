@@ -14,7 +14,7 @@ from pyarrow import types as t
 from panewise.functions.binding import Binding
 from panewise.functions.bound import Bound, Lambda
 from panewise.functions.by_value import ValueFailure
-from panewise.functions.comparison import ordering
+from panewise.functions.comparison import has_order, must_have_order, ordering
 from panewise.functions.frame import Datum, Frame, Here
 from panewise.functions.kinds import ANY, ARRAY, same
 from panewise.functions.nested.lists import computed_rows, counted, flat, rebuilt, same_arrays, same_elements, sizes_of
@@ -153,15 +153,15 @@ def join(lists: Datum, delimiter: Datum, for_null: Datum | None = None, *, here:
     return computed_rows(plain, [lists, delimiter] if for_null is None else [lists, delimiter, for_null], here)
 
 
-def ordered_element(of: pa.DataType) -> pa.DataType:
-    """The type of the elements, which must have an order: maps have none."""
-    if "map<" in type_name(of):
+def ordered(of: pa.DataType, *_: pa.DataType) -> pa.DataType:
+    """The type of an array whose elements must have an order: maps and intervals of months and days have none."""
+    if not has_order(of):
         raise TypeError(f"{type_name(of.value_type)} has no order")
-    return of.value_type
+    return of
 
 
 def _extreme(name: str, sign: int) -> None:
-    @function(name, takes=[ARRAY], gives=ordered_element)
+    @function(name, takes=[ARRAY], gives=lambda of: ordered(of).value_type)
     def run(lists: Datum, here: Here) -> Datum:
         def plain(values: list[Any]) -> Any:
             known = [v for v in values if v is not None]
@@ -174,7 +174,7 @@ _extreme("array_max", 1)
 _extreme("array_min", -1)
 
 
-@function("sort_array", takes=[ARRAY, BOOLEAN], gives=same, optional=1)
+@function("sort_array", takes=[ARRAY, BOOLEAN], gives=ordered, optional=1)
 def sort_array(lists: Datum, ascending: Datum | None = None, *, here: Here) -> Datum:
     """In order; nulls first, or last where it descends."""
     def plain(values: list[Any], up: bool = True) -> list[Any]:
@@ -189,6 +189,8 @@ def array_sort(binder: Binding, tree: Any, arguments: Sequence[Any]) -> Bound:
     counted(binder, "array_sort", arguments, tree, 1, 2)
     (of,) = same_arrays(binder, "array_sort", [binder.bind(arguments[0])], tree)
     if len(arguments) == 1:
+        must_have_order(binder, "array_sort", of.type, tree)
+
         def plain(values: list[Any]) -> list[Any]:
             known = [v for v in values if v is not None]
             return sorted(known, key=cmp_to_key(ordering)) + [None] * (len(values) - len(known))

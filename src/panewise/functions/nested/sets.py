@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from panewise.functions.binding import Binding
 from panewise.functions.bound import Bound
+from panewise.functions.comparison import must_have_order
 from panewise.functions.frame import Here
 from panewise.functions.nested.lists import (
     computed_rows,
@@ -38,6 +39,7 @@ def _of_two(name: str, plain: Callable[[list[Any], list[Any]], list[Any]]) -> No
     def bind(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
         counted(binder, name, arguments, tree, 2)
         one, other = same_arrays(binder, name, arguments, tree)
+        must_have_order(binder, name, one.type, tree)
         return binder.made(one.type, tree, [one, other], lambda a, b, here: computed_rows(plain, [a, b], here))
 
 
@@ -65,6 +67,7 @@ def overlap(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
     """Whether an element is in both; null where only a null might be."""
     counted(binder, "arrays_overlap", arguments, tree, 2)
     pair = same_arrays(binder, "arrays_overlap", arguments, tree)
+    must_have_order(binder, "arrays_overlap", pair[0].type, tree)
 
     def plain(one: list[Any], other: list[Any]) -> bool | None:
         if _known([v for v in one if v is not None]) & _known([v for v in other if v is not None]):
@@ -79,6 +82,7 @@ def distinct(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
     """Each element once."""
     counted(binder, "array_distinct", arguments, tree, 1)
     (array,) = same_arrays(binder, "array_distinct", arguments, tree)
+    must_have_order(binder, "array_distinct", array.type, tree)
     return binder.made(array.type, tree, [array], lambda a, here: computed_rows(unique, [a], here))
 
 
@@ -87,6 +91,7 @@ def contains(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
     """Whether an element equals a value; null where only a null might."""
     counted(binder, "array_contains", arguments, tree, 2)
     array, value = same_elements(binder, "array_contains", arguments, tree)
+    must_have_order(binder, "array_contains", value.type, tree)
     if is_nested(value.type) or is_float(value.type):
         def plain(values: list[Any], wanted: Any) -> bool | None:
             if identity(wanted) in _known([v for v in values if v is not None]):
@@ -111,6 +116,7 @@ def position(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
     """The place of the first equal element, from one; 0 if there is none."""
     counted(binder, "array_position", arguments, tree, 2)
     pair = same_elements(binder, "array_position", arguments, tree)
+    must_have_order(binder, "array_position", pair[1].type, tree)
 
     def plain(values: list[Any], wanted: Any) -> int:
         sought = identity(wanted)
@@ -124,6 +130,7 @@ def remove(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
     """Without the elements that equal a value; nulls stay."""
     counted(binder, "array_remove", arguments, tree, 2)
     pair = same_elements(binder, "array_remove", arguments, tree)
+    must_have_order(binder, "array_remove", pair[1].type, tree)
 
     def plain(values: list[Any], wanted: Any) -> list[Any]:
         sought = identity(wanted)

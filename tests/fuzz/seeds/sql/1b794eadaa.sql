@@ -1,0 +1,1 @@
+SELECT CASE try_make_interval(v+1)WHEN'2026-02-30'THEN(0)END FROM t[ROWS 2]WHERE t.v>'1'

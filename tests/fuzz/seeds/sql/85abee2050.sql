@@ -1,0 +1,1 @@
+SELECT id::map<int>[]FROM t GROUPBY v

@@ -1,0 +1,1 @@
+SELECT hash(try_make_interval(v)) FROM t
