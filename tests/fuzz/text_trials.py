@@ -25,7 +25,14 @@ import pyarrow as pa
 from fuzz.grammar import typed_catalog
 from fuzz.texts import Text, texts
 from panewise.api.explaining import explain_streams
-from panewise.core.errors import EvaluationError, PanewiseError, SourceError, SqlError, TooManyWindowsError
+from panewise.core.errors import (
+    BeyondCalendarError,
+    EvaluationError,
+    PanewiseError,
+    SourceError,
+    SqlError,
+    TooManyWindowsError,
+)
 from panewise.core.places import OF_OPTIONS
 from panewise.core.schema import Catalog
 from panewise.plan.nodes import Named, Node
@@ -112,7 +119,7 @@ def ran(text: Text, plan: Node, number: int) -> str:
             query.push(name, rows(schema.columns, random))
         query.finish()
         query.status()
-    except (EvaluationError, SourceError, TooManyWindowsError):
+    except (BeyondCalendarError, EvaluationError, SourceError, TooManyWindowsError):
         return "refused rows"
     return "ran"
 

@@ -145,7 +145,14 @@ def test_values_no_calendar_can_place_are_refused():
         CalendarWindow("day").wids(Rows.of([4_000_000 * DAY]))
 
 
-@pytest.mark.parametrize("window", [CalendarWindow("year", 9_000), CalendarWindow("day", 10**9)], ids=str)
+@pytest.mark.parametrize("window", [CalendarWindow("year", 9_000), CalendarWindow("day", 3_000_000)], ids=str)
 def test_a_window_that_leaves_the_calendar_is_refused(window):
     with pytest.raises(QuantityError, match="outside the years 1 to 9999"):
         window.extent(window.range)
+
+
+@pytest.mark.parametrize("sizes", [{"range": 10**9}, {"slide": 10**9}])
+def test_a_window_longer_than_the_calendar_is_refused_before_any_row(sizes):
+    for unit in UNITS:
+        with pytest.raises(WindowSpecError, match="longer than the calendar"):
+            CalendarWindow(unit, **sizes)

@@ -50,6 +50,10 @@ class TooManyWindowsError(WindowSpecError):
     """Rows that lie so far apart, for the SLIDE of their windows, that there are more windows than can be listed."""
 
 
+class BeyondCalendarError(QuantityError):
+    """A row that lies outside the years that a calendar window can place, or whose window begins or ends there."""
+
+
 class AggregateError(PanewiseError, ValueError):
     """An aggregate function used with a type or parameter it does not take, or one that overflowed."""
 

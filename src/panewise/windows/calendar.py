@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
-from panewise.core.errors import QuantityError, WindowSpecError
+from panewise.core.errors import BeyondCalendarError, WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.time import DAY, local_instant, parse_timestamp
@@ -25,6 +25,7 @@ UNITS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "yea
 
 # One year inside what datetime can hold, so that neighbouring boundaries always exist.
 EARLIEST, LATEST = (parse_timestamp(f"{year}-01-01") for year in ("0002", "9998"))
+MOST_YEARS = 9999
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class CalendarWindow(WindowSpec):
             raise WindowSpecError(f"no calendar unit {self.unit!r}: use one of {', '.join(UNITS)}")
         whole("RANGE", self.range, least=1)
         whole("SLIDE", self.step, least=1)
+        days, months = UNITS[self.unit]
+        longest = max(self.range, self.step)
+        if days * longest > MOST_YEARS * 366 or months * longest > MOST_YEARS * 12:
+            raise WindowSpecError(f"a calendar window of {longest} {self.unit} is longer than the calendar, which ends "
+                                  f"with the year {MOST_YEARS}")
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -102,7 +108,7 @@ class CalendarWindow(WindowSpec):
         smallest, largest = int(values.min()), int(values.max())
         if smallest < EARLIEST // scale or largest > LATEST // scale:
             wrong = smallest if smallest < EARLIEST // scale else largest
-            raise QuantityError(f"{wrong} is outside the years 2 to 9997 that a calendar window can place")
+            raise BeyondCalendarError(f"{wrong} is outside the years 2 to 9997 that a calendar window can place")
         # No zone is a whole day from UTC, so the unit is the guess or one beside it. Only those boundaries are
         # looked up: what it costs depends on the units that have rows, not on how far apart they are.
         guess = np.unique(self._guess(values * scale))
@@ -172,5 +178,5 @@ def _boundary(origin: datetime, days: int, months: int, timezone: str) -> int:
         local = origin.replace(year=month // 12, month=month % 12 + 1) + timedelta(days=days)
         return local_instant(local, timezone)
     except (ValueError, OverflowError) as error:
-        raise QuantityError("a calendar window begins or ends outside the years 1 to 9999: use a shorter RANGE, or "
-                            "leave out rows so far away") from error
+        raise BeyondCalendarError("a calendar window begins or ends outside the years 1 to 9999: use a shorter RANGE, "
+                                  "or leave out rows so far away") from error

@@ -1,0 +1,1 @@
+SELECT count()AS n FROM orders[CALENDAR 2147483648MONTH ZONE'Europe/Berlin'WA at]
