@@ -12,6 +12,7 @@ from panewise.core.errors import QuantityError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import DAY, HOUR, parse_timestamp
 from panewise.windows import CalendarWindow, Rows
+from panewise.windows.calendar import UNITS
 
 
 def extent_at(window, text):
