@@ -47,6 +47,7 @@ soak: $(VENV)/.ready java  ## Long randomised runs
 
 functions-ask: $(VENV)/.ready java  ## Ask Spark anew what its one-row functions answer; ARGS=--check compares with jobs
 	$(BIN)/python tools/ask_spark.py $(ARGS)
+	$(BIN)/python tools/ask_common_types.py
 
 docs: $(VENV)/.ready  ## Regenerate the generated pages of docs/
 	$(BIN)/python tools/generate_docs.py

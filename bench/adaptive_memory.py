@@ -16,17 +16,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+from skewed_packets import LAGGING_LINKS, SkewedPackets
 
 from panewise.aggregates.registry import resolve
 from panewise.core.ordinals import to_ordinals
 from panewise.core.time import SECOND
 from panewise.datasets.disorder import punctuated
-from panewise.datasets.skewed import LAGGING_LINKS, SkewedPackets
-from panewise.kernels.adaptive import AdaptiveKernel
-from panewise.kernels.base import WindowKernel
-from panewise.kernels.buffering import BufferingKernel
-from panewise.kernels.partials import BoundAggregate, bind
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.buffering import BufferingKernel
+from panewise.kernels.contract.kernel import WindowKernel
+from panewise.kernels.contract.partials import BoundAggregate, bind
+from panewise.kernels.window_ids.adaptive import AdaptiveKernel
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.base import WindowSpec
 from panewise.windows.sliding import SlidingWindow
@@ -36,9 +36,9 @@ Make = Callable[[WindowSpec, pa.Schema, list[BoundAggregate]], WindowKernel]
 KERNELS: dict[str, Make] = {
     "wid": WidKernel,
     "buffering": BufferingKernel,
-    "adaptive": lambda spec, keys, functions: AdaptiveKernel(spec, keys, functions, sources=3),
+    "adaptive": AdaptiveKernel,
     "adaptive, panes": lambda spec, keys, functions: AdaptiveKernel(spec, keys, functions, unit="pane"),
-    "adaptive, model": lambda spec, keys, functions: AdaptiveKernel(spec, keys, functions, estimate="model", sources=3),
+    "adaptive, model": lambda spec, keys, functions: AdaptiveKernel(spec, keys, functions, estimate="model"),
 }
 
 
@@ -53,10 +53,7 @@ def measure(make: Make, spec: WindowSpec, function: str, packets: pa.Table, batc
             table = target.advance(item)
         else:
             arguments = [[item.column("len")] if function == "sum" else []]
-            sources = {"sources": item.column("link").to_numpy()} if isinstance(target, AdaptiveKernel) \
-                and len(target.time.high) > 1 else {}
-            target.process(to_ordinals(item.column("ts"), "ts"), pa.table({"src": item.column("src")}), arguments,
-                           **sources)
+            target.process(to_ordinals(item.column("ts"), "ts"), pa.table({"src": item.column("src")}), arguments)
             table = target.ripe()
         seconds += time.perf_counter() - started
         results += table.num_rows

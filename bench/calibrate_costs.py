@@ -4,7 +4,7 @@
 
 Runs every kernel that the planner has a model of over a grid of groups, RANGE/SLIDE and rows per slide, and finds the
 nanoseconds per step that explain the times best (least squares of relative errors, nothing below zero). Prints them
-with the error they leave; ``--write`` puts them into ``src/panewise/planner/constants.py``.
+with the error they leave; ``--write`` puts them into ``src/panewise/planner/cost/constants.py``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
 from panewise.kernels.catalog import Request, able, make_kernel
-from panewise.kernels.partials import bind
-from panewise.planner import constants
-from panewise.planner.constants import Constants
-from panewise.planner.estimates import MODELS, Workload
-from panewise.planner.statistics import Statistics
+from panewise.kernels.contract.partials import bind
+from panewise.planner.cost import constants
+from panewise.planner.cost.constants import Constants
+from panewise.planner.cost.estimates import MODELS, Workload
+from panewise.planner.statistics.declared import Statistics
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
 
@@ -63,7 +63,7 @@ def seconds_of(asked: Request, kernel: str, rows: int, groups: int, per_slide: i
     rng = np.random.default_rng(1)
     values = np.sort(rng.integers(0, total * SLIDE // per_slide, total))
     keys, price = rng.integers(0, groups, total), pa.array(rng.integers(0, 1000, total).astype(float))
-    running = make_kernel(asked.spec, asked.keys, asked.aggregates, attribute="ts", strategy=kernel)
+    running = make_kernel(asked, kernel, attribute="ts")
     busy, first = time.process_time(), 0
     for at in range(0, total, batch):
         if at >= before and not first:

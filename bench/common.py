@@ -193,10 +193,10 @@ def _installed(name: str) -> bool:
     return True
 
 
-def commit() -> str | None:
+def commit(home: Path = Path(__file__).parent) -> str | None:
     """What is checked out, marked when files other than pages (a report, for one) were changed since."""
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=Path(__file__).parent, check=True, capture_output=True,
+        return subprocess.run(["git", *words], cwd=home, check=True, capture_output=True,
                               text=True).stdout.strip()
 
     try:

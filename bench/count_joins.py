@@ -31,7 +31,7 @@ from published_expiry import Run, Windows, by_partition, by_rows, by_time, with_
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.queries.relations import RelationQuery
+from panewise.dataflow import open_plan
 
 Ints = npt.NDArray[np.int64]
 COLUMNS = pa.schema({"ts": pa.int64(), "k": pa.int64(), "p": pa.int64()})
@@ -87,7 +87,7 @@ class Join:
     def engine(self, *, style: str = "upa", kept: bool = False) -> Run:
         """The same as a query."""
         schemas = {name: SourceSchema.of(COLUMNS) for name in "ab"}
-        query = RelationQuery(plan_of(self.query, schemas), progress="ordered", style=style, current=kept)
+        query = open_plan(plan_of(self.query, schemas), progress="ordered", strategy=style, current=kept)
         tables, rows = self.tables, len(self.values["a"])
         came, went, seconds = 0, 0, 0.0
         for first in range(0, rows, BATCH):

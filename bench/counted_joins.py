@@ -36,15 +36,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from common import SECOND, START, TIMESTAMP, load_note, median, pin, table_text, write_json
+from in_order_joins import InputBufferedJoin, OrderedJoin, OutputBufferedJoin
 from stream_joins import Packets
 
 from panewise.api.query import plan_of
 from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import Ordinals
 from panewise.core.schema import SourceSchema
-from panewise.kernels.joins.in_order import InputBufferedJoin, OrderedJoin, OutputBufferedJoin
+from panewise.dataflow import open_plan
+from panewise.dataflow.operators.stream_join import StreamJoin
 from panewise.progress.punctuation import END, Punctuation
-from panewise.queries.joined import JoinedQuery
 
 Q7_2 = """SELECT count(*) [RANGE 1 minute, SLIDE 1 minute, WA M1.ts] AS n
           FROM M1 [RANGE {n} s, WA ts], M2 [RANGE {n} s, WA ts]
@@ -82,8 +83,14 @@ class InItsPlace:
         self.process, self.advance = join.process, join.advance
         self._join = join
 
+    behind = None
+    """None of the rows that it is given is late."""
+
     def mark(self) -> None:
         pass
+
+    def rollback(self) -> None:
+        raise AssertionError("nothing is refused here")
 
     @property
     def size(self) -> int:
@@ -95,8 +102,8 @@ class Counted:
 
     def __init__(self, join: str, reach: int) -> None:
         schemas = {link: SourceSchema(dict(COLUMNS), time="ts") for link in LINKS}
-        self.query = JoinedQuery(plan_of(Q7_2.format(n=reach), schemas))
-        [self.operator] = self.query._compiled.joins
+        self.query = open_plan(plan_of(Q7_2.format(n=reach), schemas))
+        [self.operator] = [node.operator for node in self.query.graph.nodes if isinstance(node.operator, StreamJoin)]
         if join != OURS:
             exchanged: Any = InItsPlace(IN_ORDER[join](self.operator.join.spec))
             self.operator.join = exchanged
@@ -104,8 +111,8 @@ class Counted:
     @property
     def size_of_count(self) -> int:
         """What the count holds, in bytes."""
-        assert self.query._stage is not None
-        return int(self.query._stage.kernel.counters()["bytes"])
+        assert self.query.windows is not None
+        return int(self.query.windows.kernel.counters()["bytes"])
 
 
 Item = tuple[int, int, Any]

@@ -26,7 +26,8 @@ from common import SECOND, START, bids, load_note, say, table_text, write_json
 from panewise import Punctuation
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
+from panewise.dataflow import Query, open_plan
+from panewise.planner.options import RunOptions
 
 MILLI = SECOND // 1000
 QUERY = """
@@ -74,14 +75,14 @@ def schedule(options: argparse.Namespace, progress: str) -> Iterator[Due]:
             yield Due(at, Punctuation.below("ts", bound))
 
 
-def open_query(options: argparse.Namespace, progress: str, schema: pa.Schema) -> WindowQuery:
+def open_query(options: argparse.Namespace, progress: str, schema: pa.Schema) -> Query:
     windows = {"range": f"{options.ratio * options.slide} ms", "slide": f"{options.slide} ms"}
     policy = "source" if progress == "punctuation" else f"late:{options.late} ms"
-    return WindowQuery(plan_of(QUERY, {"bids": SourceSchema.of(schema)}, windows), progress=policy,
+    return open_plan(plan_of(QUERY, {"bids": SourceSchema.of(schema)}, RunOptions(params=windows)), progress=policy,
                          strategy=options.strategy)
 
 
-def run(query: WindowQuery, items: Sequence[Due], *, paced: bool = True) -> Latencies:
+def run(query: Query, items: Sequence[Due], *, paced: bool = True) -> Latencies:
     seen = Latencies()
     start = free = time.perf_counter()
     before = -1.0

@@ -23,7 +23,7 @@ import pyarrow as pa
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import AggregateCall, NamedScalar, Source, WindowAggregate, WindowClause
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow
@@ -96,7 +96,7 @@ def plan(schema: pa.Schema, shape: Shape, size: int) -> WindowAggregate:
 
 
 def measure(table: pa.Table, shape: Shape, size: int, batch: int) -> dict[str, object]:
-    query = WindowQuery(plan(table.schema, shape, size), late=shape.late,
+    query = open_plan(plan(table.schema, shape, size), late=shape.late,
                           progress="source" if shape.by_position else f"late:{STEP * DELAY // 2}")
     rows, results = table.num_rows, 0
     started, busy = time.perf_counter(), time.process_time()

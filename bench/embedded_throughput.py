@@ -9,7 +9,7 @@ Batches lie in memory; every combination runs once a round, so that other load h
 has run on 100,000 rows, which loads the compiled loops; the clock runs from the first batch to the last result. Below
 the table stand the two ratios that matter: what long windows cost beside short ones, and text keys beside integers.
 With ``--beside`` processes of this version and of the one in that directory (a git worktree) take turns, one round
-each; printed is how much processor time this one takes per row, beside the other one's.
+each; printed is how much processor time this one takes per row, beside the other one's. So it uses public names only.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ from typing import Any
 import pyarrow as pa
 from common import LATE, SECOND, bids, load_note, median, pin, rate, say, spread, spread_text, table_text, write_json
 
-from panewise.api.query import plan_of
-from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
+import panewise as pw
 
 PANE = 4 * SECOND
 WARM_ROWS = 100_000
@@ -73,8 +71,8 @@ class Outcome:
 def run(setting: Setting, parts: list[pa.RecordBatch], outcome: Outcome) -> None:
     """Push everything once; the state is looked at after the last batch, before the end of the input closes it."""
     windows = {"range": f"{setting.ratio * PANE // SECOND} s", "slide": f"{PANE // SECOND} s"}
-    plan = plan_of(QUERY, {"bids": SourceSchema.of(parts[0].schema)}, windows)
-    query = WindowQuery(plan, progress=f"late:{LATE // SECOND}s", strategy=setting.strategy)
+    query = pw.open_query(QUERY, params=windows, progress=f"late:{LATE // SECOND}s", strategy=setting.strategy,
+                          bids=parts[0].schema)
     started, busy = time.perf_counter(), time.process_time()
     results = [query.push("bids", part) for part in parts]
     paused, paused_busy = time.perf_counter(), time.process_time()

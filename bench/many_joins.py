@@ -20,10 +20,10 @@ import pyarrow as pa
 from common import median, pin, rate, table_text, write_json
 
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.embedded import RelationQuery
-from panewise.planner.join_manner import Joins
-from panewise.planner.physical import BY_RULE, physical
-from panewise.planner.relation_statistics import declared_relations
+from panewise.dataflow import Query, open_plan
+from panewise.planner.choose.join_manner import Joins
+from panewise.planner.choose.physical import relation_plan
+from panewise.planner.statistics.relation_statistics import declared_relations
 from panewise.progress.punctuation import Punctuation
 from panewise.sql import parse
 
@@ -65,7 +65,7 @@ def stream(rows_per_second: int, values: int, seconds: int, seed: int) -> pa.Tab
     return pa.table({"ts": ts, "a": rng.integers(0, values, count), "b": np.arange(count)}, schema=SCHEMA)
 
 
-def run(query: RelationQuery, streams: dict[str, pa.Table], seconds: int) -> tuple[float, int, int]:
+def run(query: Query, streams: dict[str, pa.Table], seconds: int) -> tuple[float, int, int]:
     """Seconds, results, and the most rows that were kept."""
     results = kept = 0
     started, aside = time.process_time(), 0.0
@@ -91,14 +91,15 @@ def measure(case: Case, seconds: int, repeat: int) -> dict[str, Any]:
     windows = ", ".join(f"{name} [{case.window}]" for name in streams)
     plan = parse(QUERY.format(windows), Catalog({name: SourceSchema.of(SCHEMA, time="ts") for name in streams}))
     known = declared_relations({f"S{i}": {"rows_per_second": r / TICKS, "a": v} for i, (r, v) in each})
-    running = RelationQuery(plan).running
-    predicted = bool(physical(running, known).at_once)
-    decided = physical(running, known, Joins.parse("at once"))
+    running = open_plan(plan).relation.physical.running
+    predicted = bool(relation_plan(running, known=known).at_once)
+    decided = {"once": relation_plan(running, known=known, joins=Joins.parse("at once"), generous=True),
+               "two": relation_plan(running, generous=True)}
     times: dict[str, list[float]] = {"two": [], "once": []}
     found: dict[str, tuple[int, int]] = {}
     for number in range(repeat + 1):
         for way in ("two", "once") if number % 2 else ("once", "two"):
-            query = RelationQuery(running, decided=decided if way == "once" else BY_RULE)
+            query = open_plan(running, decided=decided[way])
             taken, *found[way] = run(query, streams, seconds)
             if number:  # the first loads what is compiled
                 times[way].append(taken)

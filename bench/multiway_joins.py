@@ -31,10 +31,11 @@ import pyarrow as pa
 from common import load_note, pin, say, table_text, write_json
 from published_joins import EVERY_ROW, Arrivals, Found, joined
 
-from panewise.kernels.relations.delta import Delta, Lives, Uids
-from panewise.kernels.relations.groups import Refreshes
-from panewise.kernels.relations.many_join import JoinedWindow, Manner, ManyJoin
-from panewise.planner.join_order import Order, Stream, order_cost
+from panewise.kernels.relations.edges.delta import Delta, Lives, Uids
+from panewise.kernels.relations.edges.departures import Departures
+from panewise.kernels.relations.joins.many_join import JoinedWindow, Manner, ManyJoin
+from panewise.kernels.relations.joins.probe_groups import Refreshes
+from panewise.planner.choose.join_order import Order, Stream, order_cost
 from panewise.windows.sliding import SlidingWindow
 
 RATES, VALUES, WINDOW = [10.0, 1.0, 1.0, 1.0], [40, 100, 8, 5], 100
@@ -172,7 +173,7 @@ def run(made: list[tuple[list[Delta], int]], way: str, order: Order) -> tuple[in
     """Results, the most rows that were kept, and look-ups."""
     lazy, eager_expiry = MANNERS[way]
     manner = Manner(order, Refreshes(10 * UNIT) if lazy else None, way == "lazy", eager_expiry)
-    windows = [JoinedWindow(pa.schema({f"S{i + 1}.a": pa.int64()}), f"S{i + 1}.a", in_order=True)
+    windows = [JoinedWindow(pa.schema({f"S{i + 1}.a": pa.int64()}), f"S{i + 1}.a", Departures.IN_ORDER)
                for i in range(len(order))]
     join, results, kept = ManyJoin(windows, pa.int64(), Uids(), manner), 0, 0
     for deltas, upto in made:

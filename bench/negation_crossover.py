@@ -12,7 +12,7 @@ The query of X3.6 runs with expiry by calendars and with negative tuples through
 What the negation told is noted, and kept once more in a calendar as published, compiled, one tuple after the other:
 *searched* is the query with that in the place of the engine's own. All must let go of the same number of results.
 *keep*, *expire* and *find* are what the parts of the engine's calendar cost per row, for the constants of
-``planner/structures.py``.
+``planner/choose/departures.py``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ import pyarrow as pa
 from common import load_note, median, pin, say, table_text, write_json
 from relations_styles import QUERIES, Links, plan, run
 
-from panewise.kernels.relations.delta import NO_ENDS, Delta, Ends, Lives
+from panewise.dataflow import open_plan
+from panewise.kernels.relations.edges.delta import NO_ENDS, Delta, Ends, Lives
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.queues import Calendar
 from panewise.plan.nodes import AntiJoin
-from panewise.queries.relations import RelationQuery
 
 Ints = npt.NDArray[np.int64]
 DAYS = 11
@@ -64,7 +64,7 @@ def links_of(window: int, batch: int) -> Links:
 def whole(links: Links, style: str) -> float:
     """Microseconds of the query for each input row."""
     tables = {link: links.table(link) for link in "ab"}
-    query = RelationQuery(plan(TEXT, links.window), progress="ordered", style=style)
+    query = open_plan(plan(TEXT, links.window), progress="ordered", strategy=style)
     seconds, _, _, _ = run(query, tables, links.batch, 0)
     return 1e6 * seconds / (2 * links.rows)
 
@@ -72,8 +72,8 @@ def whole(links: Links, style: str) -> float:
 def recorded(links: Links) -> list[Step]:
     """What the negation tells, step by step."""
     batch, tables = links.batch, {link: links.table(link) for link in "ab"}
-    query = RelationQuery(plan(TEXT, links.window), progress="ordered")
-    negation = next(stage for stage in query._root.walk() if stage.name == AntiJoin.__name__)
+    query = open_plan(plan(TEXT, links.window), progress="ordered")
+    negation = next(stage for stage in query.relation.root.walk() if isinstance(stage.node, AntiJoin))
     told: list[tuple[int, Delta]] = []
     operator = negation.operator
     step = operator.step

@@ -20,10 +20,10 @@ import pyarrow as pa
 from common import pin
 
 from panewise.core.schema import Catalog
-from panewise.engines.embedded import RelationQuery
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import Node
-from panewise.planner.optimizer import Optimized, optimize
-from panewise.planner.relation_sampling import measured_relations
+from panewise.planner.choose.optimizer import Optimized, optimize
+from panewise.planner.statistics.relation_sampling import measured_relations
 from panewise.progress.punctuation import Punctuation
 from panewise.sql import parse
 
@@ -65,7 +65,7 @@ def stream(rows_per_second: int, values: int, seconds: int, seed: int) -> pa.Tab
 
 def run(plan: Node, tables: Mapping[str, pa.Table], seconds: int) -> tuple[float, int]:
     """Seconds and results of one run."""
-    query = RelationQuery(plan)
+    query = open_plan(plan)
     started, results = time.perf_counter(), 0
     width = seconds * TICKS // STEPS
     for step in range(STEPS):

@@ -22,7 +22,7 @@ from common import load_note, pin, table_text, write_json
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.queries.relations import RelationQuery
+from panewise.dataflow import open_plan
 
 COLUMNS = pa.schema({"ts": pa.int64(), "k": pa.int64(), "v": pa.int64(), "x": pa.float64()})
 KEYS = 100
@@ -53,7 +53,7 @@ def measure(name: str, length: int, batch: int, timed: int) -> dict[str, Any]:
     """One run of one query."""
     schemas = {stream: SourceSchema.of(COLUMNS) for stream in "ab"}
     text = QUERIES[name].replace(":w", str(length)).replace(":h", str(length // 2))
-    query = RelationQuery(plan_of(text, schemas), progress="ordered")
+    query = open_plan(plan_of(text, schemas), progress="ordered")
     tables = {stream: rows_of(stream, length + (timed + 2) * batch) for stream in query.streams}
     results = 0
     for first in range(0, length, 20_000):

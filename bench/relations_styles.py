@@ -29,8 +29,9 @@ from common import load_note, machine, median, pin, rate, table_text
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
+from panewise.dataflow import Query, open_plan
 from panewise.plan.nodes import Node
-from panewise.queries.relations import RelationQuery
+from panewise.planner.options import RunOptions
 
 STYLES = ("upa", "negative", "direct")
 SOURCES = 1_647
@@ -92,10 +93,10 @@ class Links:
 
 def plan(text: str, window: int) -> Node:
     schemas = {name: SourceSchema.of(COLUMNS) for name in "abc"}
-    return plan_of(text, schemas, {"w": f"{window} ticks"})
+    return plan_of(text, schemas, RunOptions(params={"w": f"{window} ticks"}))
 
 
-def run(query: RelationQuery, tables: dict[str, pa.Table], batch: int, warm: int) -> tuple[float, int, int, int]:
+def run(query: Query, tables: dict[str, pa.Table], batch: int, warm: int) -> tuple[float, int, int, int]:
     """Seconds of the processor after the warm-up, rows timed, all results, bytes of state at the end of the input."""
     rows = next(iter(tables.values())).num_rows
     cuts = [*range(0, warm, max(warm // 100, 1)), *range(warm, rows, batch), rows]
@@ -118,11 +119,11 @@ def styles(options: argparse.Namespace) -> list[dict[str, Any]]:
         for window in options.windows:
             meeting = "sources" if "DISTINCT" in text else "partners" if "X3.7" in name else "strangers"
             links = Links(window + options.timed * options.batch, options.batch, window, meeting)
-            tables = {link: links.table(link) for link in RelationQuery(plan(text, window)).streams}
+            tables = {link: links.table(link) for link in open_plan(plan(text, window)).streams}
             answers, seconds, last = set(), {style: list[float]() for style in STYLES}, dict[str, tuple[int, int]]()
             for _ in range(options.repeat):  # in turns, so that no style has the quiet or the warm machine to itself
                 for style in STYLES:
-                    query = RelationQuery(plan(text, window), progress="ordered", style=style,
+                    query = open_plan(plan(text, window), progress="ordered", strategy=style,
                                           current=options.kept)
                     spent, timed, results, state = run(query, tables, options.batch, window)
                     seconds[style].append(1000 * spent / timed)
@@ -148,8 +149,8 @@ def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
     for batch in (1_000, 10_000, 100_000):
         speeds = []
         for _ in range(options.repeat):
-            query = RelationQuery(plan_of(text, {n: SourceSchema.of(schema) for n in "ab"}, {"w": f"{window} ticks"}),
-                                  progress="late:50")
+            query = open_plan(plan_of(text, {n: SourceSchema.of(schema) for n in "ab"},
+                                      RunOptions(params={"w": f"{window} ticks"})), progress="late:50")
             seconds, timed, results, _ = run(query, tables, batch, 0)
             speeds.append(timed / seconds)
         lines.append({"bench": "throughput", "batch": batch, "rows_per_second": median(speeds),

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.buffering import BufferingKernel
-from panewise.kernels.partials import bind
+from panewise.kernels.baselines.buffering import BufferingKernel
+from panewise.kernels.contract.partials import bind
 from panewise.progress.punctuation import END
 from panewise.windows.sliding import SlidingWindow
 

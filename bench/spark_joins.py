@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from spark_streaming import FILES, Run, run
 
 import panewise as pw
-from panewise.engines.spark.session import session
+from panewise.engines.spark.session.session import session
 
 DDL = "ts timestamp, item bigint, price double"
 DELAY = f"{LATE // SECOND} seconds"

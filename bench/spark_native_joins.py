@@ -23,8 +23,8 @@ from spark_joins import QUERY
 from spark_streaming import Run, run
 
 import panewise as pw
-from panewise.engines.spark.session import session
-from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.session.session import session
 
 WAYS = ("kernels", "native")
 

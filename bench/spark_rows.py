@@ -33,9 +33,9 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.engines.spark.engine import run_batch, run_streaming
-from panewise.engines.spark.progress import arrival
-from panewise.engines.spark.session import session
-from panewise.engines.spark.sql_roll_up import roll_up
+from panewise.engines.spark.lower.progress import arrival
+from panewise.engines.spark.native.sql_roll_up import roll_up
+from panewise.engines.spark.session.session import session
 from panewise.plan.nodes import AggregateCall, NamedScalar, Source, WindowAggregate, WindowClause
 from panewise.windows.rows import PartitionedRowWindow
 

@@ -33,7 +33,7 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.time import SECOND
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.session import session
+from panewise.engines.spark.session.session import session
 from panewise.plan.nodes import AggregateCall, NamedScalar, Source, WindowAggregate, WindowClause
 from panewise.windows.sliding import SlidingWindow
 

@@ -31,17 +31,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from common import SECOND, START, TIMESTAMP, load_note, machine, median, pin, rate, spread_text, table_text
+from in_order_joins import InputBufferedJoin, MergedJoin, OutputBufferedJoin
 
 from panewise.api.query import plan_of
 from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
-from panewise.kernels.joins.in_order import InputBufferedJoin, MergedJoin, OutputBufferedJoin
+from panewise.dataflow import Query, open_plan
 from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.pairing import Band, Buckets, Pairing
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.progress.punctuation import END, Punctuation
-from panewise.queries.joined import JoinedQuery
 
 JOINS: dict[str, Callable[[JoinSpec], Any]] = {
     "OA-Join": OAJoin, "output buffered": OutputBufferedJoin, "input buffered": InputBufferedJoin, "merged": MergedJoin}
@@ -86,10 +86,10 @@ def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
         items = halves(options.rows, keys, batch, text=text)
         columns = {"ts": TIMESTAMP, "k": pa.string() if text else pa.int64(), "v": pa.float64()}
         plan = plan_of(QUERIES[query], {s: SourceSchema(dict(columns), time="ts") for s in "ab"})
-        _push(JoinedQuery(plan), items[:8])  # compiled loops are loaded
+        _push(open_plan(plan), items[:8])  # compiled loops are loaded
         seconds, cpu, pairs, size = [], [], 0, 0
         for _ in range(options.repeat):
-            running = JoinedQuery(plan)
+            running = open_plan(plan)
             wall, used = time.perf_counter(), time.process_time()
             results = _push(running, items)
             seconds.append(time.perf_counter() - wall)
@@ -103,7 +103,7 @@ def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
     return found
 
 
-def _push(query: JoinedQuery, items: list[tuple[str, Any]]) -> int:
+def _push(query: Query, items: list[tuple[str, Any]]) -> int:
     return sum(query.push(stream, item).num_rows for stream, item in items) + query.finish().num_rows
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels.partials import bind
-from panewise.kernels.slots import MODES, Flush, SlotTable
+from panewise.kernels.baselines.slots import MODES, Flush, SlotTable
+from panewise.kernels.contract.partials import bind
 
 KEYS = pa.schema({"pair": pa.int64()})
 COUNT = bind([("n", resolve("count"))], [[]])

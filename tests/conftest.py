@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local session with two cores and two shuffle partitions: small data, short tests."""
-    from panewise.engines.spark.session import session
+    from panewise.engines.spark.session.session import session
 
     running = session("local[2]", "panewise tests", **{"spark.sql.shuffle.partitions": 2})
     yield running

@@ -16,7 +16,7 @@ from functions.not_recorded import GROUPS, NAMES, SPELT_OTHERWISE
 from functions.refusals import NOT_FOLLOWED, REFUSED, REFUSED_ROWS
 from panewise.engines.oracle.scalar.signatures import FUNCTIONS as OF_THE_ORACLE
 from panewise.functions import supported_names
-from panewise.functions.registry import declarations
+from panewise.functions.binding.registry import declarations
 
 SHOWN = 6
 """Signatures that are written out for one function."""

@@ -8,6 +8,9 @@
     python tools/fuzz.py spark-faults           the same for what Spark's driver writes
     python tools/fuzz.py kills --count 300      random SIGKILLs of embedded runs, each started again until it ends
     python tools/fuzz.py spark-kills --count 40 the same for drivers and workers of Spark
+    python tools/fuzz.py nested --count 3000    texts that nest operators of every family, in process beside the oracle
+    python tools/fuzz.py spark-nested --count 300 --record nested.jsonl
+                                                the same on Spark, static and streaming; goes on where it was stopped
 
 Each prints its figures as one line of JSON. Texts and files go on after a find and list all of them at the end; the
 others stop with the seed or the call that shows a failure. ``--seed`` and ``--first`` begin there again. A text that
@@ -27,7 +30,8 @@ from time import monotonic
 from typing import Any
 
 TESTS = Path(__file__).parents[1] / "tests"
-SOME = {"texts": 20_000, "files": 300, "checkpoints": 300, "kills": 30, "spark-kills": 4}
+SOME = {"texts": 20_000, "files": 300, "checkpoints": 300, "kills": 30, "spark-kills": 4,
+        "nested": 100, "spark-nested": 10}
 """How many trials there are where nothing is said."""
 
 
@@ -88,9 +92,29 @@ def checkpoints(options: argparse.Namespace) -> dict[str, Any]:
     return storage_trials.checkpoints(seconds=options.seconds, trials=options.count, seed=options.seed)
 
 
+def nested(options: argparse.Namespace) -> dict[str, Any]:
+    """Random texts that nest operators of every family."""
+    from fuzz import nested_trials
+
+    return nested_trials.trials(count=options.count, seed=options.seed, record=options.record, spark=None, say=log)
+
+
+def spark_nested(options: argparse.Namespace) -> dict[str, Any]:
+    """The same on Spark."""
+    from fuzz import nested_trials
+    from panewise.engines.spark.session.session import session
+
+    running = session("local[2]", "panewise trials", **{"spark.sql.shuffle.partitions": 2})
+    try:
+        return nested_trials.trials(count=options.count, seed=options.seed, record=options.record, spark=running,
+                                    say=log)
+    finally:
+        running.stop()
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "checkpoints": checkpoints, "faults": faults, "kills": kills, "files": files, "texts": texts,
-    "spark-faults": spark_faults, "spark-kills": spark_kills,
+    "spark-faults": spark_faults, "spark-kills": spark_kills, "nested": nested, "spark-nested": spark_nested,
 }
 """Those that fork come first: a process that has started threads cannot."""
 
@@ -105,6 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=0, help="the same in minutes")
     parser.add_argument("--count", "--texts", type=int, default=0, help="so many trials")
     parser.add_argument("--every", type=int, default=1, help="faults: only each so many durable calls")
+    parser.add_argument("--record", type=Path, help="nested: what became of each, to go on behind the last")
     options = parser.parse_args(arguments)
     options.seconds = options.seconds or 60 * options.minutes
     sys.path[0] = str(TESTS)  # in place of this folder, whose `fuzz` is not the one meant

@@ -13,10 +13,12 @@ from panewise.aggregates.moments import VarSamp
 from panewise.aggregates.registry import BUILT_IN, REQUIRED_PARAMETERS
 from panewise.aggregates.sums import Sum
 from panewise.plan.nodes import WindowAggregate
-from panewise.planner.capabilities import ENGINES as ENGINE_NAMES
-from panewise.planner.capabilities import docs_table, supports
-from panewise.planner.forms import form_of
-from panewise.planner.relational import is_relational
+from panewise.planner.facts.result_forms import form_of
+from panewise.planner.legal import refusals
+from panewise.planner.legal.capabilities import ENGINES as ENGINE_NAMES
+from panewise.planner.legal.capabilities import docs_table, supports
+from panewise.planner.legal.relational import is_relational
+from panewise.planner.options import OPTIONS, Mode, PlanKind
 from panewise.sql import parse
 
 ROOT = Path(__file__).parent.parent
@@ -32,11 +34,45 @@ ENGINES = """\
 
 One plan, three engines. The **oracle** evaluates every plan by definition, slowly; it is what the others are tested
 against. The **embedded** engine and **Spark** run the plans marked here and refuse the others by name, before they read
-a row: there is no silent difference. This page is generated from the table that `panewise.planner.capabilities.check`
-enforces (`make docs`).
+a row: there is no silent difference. This page is generated (`make docs`) from the table that
+`panewise.planner.legal.capabilities.check` enforces.
 
 {table}
+Plans that mean nothing, or nothing that can be told while the inputs go on, are refused with a reason:
+[every refusal](refusals.md).
 """
+
+REFUSALS = """\
+# What is refused, and why
+
+Every plan that is refused, by the reason. A text that the language does not know is another matter: its error says
+where and what to write instead. This page is generated (`make docs`) from the one table that all refusals are made by
+(`planner/legal/refusals.py`); a test tries every example on every engine. In the examples `s` and `t` are streams with
+a time `ts`, `days` is one by dates and `dated` by timestamps, `names` is a table whose rows meet later rows, `cities`
+one whose changes reach back. Where the oracle is not among those that refuse, it answers, over inputs that end.
+
+{table}"""
+
+OPTIONS_PAGE = """\
+# The options of a run
+
+Every option is declared once (`planner/options/run_options.py`); this page, the keywords of `pw.sql`, `pw.run`,
+`pw.open_query`, `pw.explain` and `pw.stream`, and the flags of `panewise run` and `panewise explain` are made from the
+declarations (`make docs`). An engine that cannot do what an option asks refuses it by name. *Spark batch* and *Spark
+stream* are static and streaming DataFrames, *Spark files* is `panewise run --engine spark` over files; *in part* means
+that some values, or some kinds of queries, are refused with their reason, as listed below.
+
+| option | default | what it says | given to | flag | {modes} |
+|---|---|---|---|---|{lines}
+{rows}
+
+## What is refused, and what to do instead
+
+| option | where | for | words |
+|---|---|---|---|
+{refusals}
+"""
+
 
 AGGREGATES = """\
 # Aggregate functions
@@ -188,6 +224,34 @@ def _shortened(text: str, width: int = 150) -> str:
     return f"`{text}`" if len(text) <= width else f"`{text[:width].rsplit(' ', 1)[0]} …`"
 
 
+def option_rows() -> str:
+    """One line per option."""
+    lines = []
+    for name, declared in OPTIONS.items():
+        flag = "" if declared.flag is None else f"`{declared.flag.written(name)}`"
+        default = "" if declared.default is None else f"`{declared.default!r}`"
+        marks = " | ".join(declared.taken_by(mode) for mode in Mode)
+        given = ", ".join(f"`{entry}`" for entry in sorted(declared.entries))
+        lines.append(f"| `{name}` | {default} | {_cell(declared.help)} | {given} | {flag} | {marks} |")
+    return "\n".join(lines)
+
+
+def refusal_rows() -> str:
+    """One line per reason for which an option is refused."""
+    lines = []
+    for name, declared in OPTIONS.items():
+        for refusal in declared.refusals:
+            where = ", ".join(mode.value for mode in Mode if mode in refusal.modes)
+            kinds = [kind.value for kind in PlanKind if kind in refusal.kinds]
+            what = "every query" if len(kinds) == len(PlanKind) else ", ".join(kinds)
+            lines.append(f"| `{name}` | {where} | {what} | {_cell(refusal.why.replace('{given!r}', '…'))} |")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def aggregate_rows() -> str:
     """One line per function."""
     lines = []
@@ -212,7 +276,11 @@ def pages() -> dict[Path, str]:
     """Every generated page and its text."""
     return {
         DOCS / "engines.md": ENGINES.format(table=docs_table()),
+        DOCS / "refusals.md": REFUSALS.format(table=refusals.docs_table()),
         DOCS / "functions.md": function_page(),
+        DOCS / "options.md": OPTIONS_PAGE.format(modes=" | ".join(mode.value for mode in Mode),
+                                                 lines="---|" * len(Mode), rows=option_rows(),
+                                                 refusals=refusal_rows()),
         DOCS / "aggregates.md": AGGREGATES.format(rows=aggregate_rows()),
         DOCS / "queries.md": QUERIES.format(engines=" | ".join(WAYS), lines="---|" * len(WAYS),
                                             rows=query_rows(), parsed=only_parsed()),

@@ -171,7 +171,7 @@ def engine(name: str, cores: int) -> Engine:
     kinds: dict[str, type[SparkBatch | SparkStreaming]] = {"spark-batch": SparkBatch, "spark-streaming": SparkStreaming}
     if name not in kinds:
         raise ValueError(f"no engine {name!r}; there are embedded, duckdb, {', '.join(kinds)}")
-    from panewise.engines.spark.session import session
+    from panewise.engines.spark.session.session import session
 
     events = tempfile.TemporaryDirectory(prefix="nexmark-events-")
     return kinds[name](session(f"local[{cores}]", f"nexmark on {name}", **logged(Path(events.name))), events)

@@ -25,7 +25,7 @@ from adapter import SENTINEL, Job, note, refuse
 from pyspark.sql import DataFrame, SparkSession
 from standalone import SETTINGS, cluster
 
-from panewise.engines.spark.session import session
+from panewise.engines.spark.session.session import session
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from spark_tasks import LOG_SECONDS, logged, shuffled

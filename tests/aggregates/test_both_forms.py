@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregates.cases import CASES, ORDERED_CASES, OVERFLOW, Case, combine, fold, partials, same
-from panewise.aggregates.digits import digits_of, gathered, spread
+from panewise.aggregates.exact_sums.digits import digits_of, gathered, spread
 from panewise.core.errors import AggregateError
 
 GROUPS = 3

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from panewise.aggregates import Aggregate, expansions, resolve
+from panewise.aggregates import Aggregate, resolve
+from panewise.aggregates.exact_sums import expansions
 
 FLOATS = st.one_of(st.floats(-1e3, 1e3), st.integers(-9, 9).map(lambda n: n / 10), st.floats(allow_nan=False),
                    st.sampled_from([1e16, -1e16, 1e308, -1e308, 1e155, 1.0, 2.0**-60, 0.1, -0.0, 5e-324, 1e-170]))

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from conformance.compare import assert_same_rows
 from conformance.generated import any_kind
 from embedded.plans import run_timeline
+from oracle.questions import Oracle
 from panewise.aggregates import resolve
 from panewise.api.stream import stream
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import open_plan
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.partials import bind
-from panewise.kernels.wid import WidKernel
+from panewise.dataflow import open_plan
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import Catalog, parse

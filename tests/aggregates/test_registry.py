@@ -17,7 +17,7 @@ from panewise.aggregates.multiset import CountDistinct, Distinct, TopK
 from panewise.aggregates.order import First
 from panewise.aggregates.sums import Avg, Sum
 from panewise.core.errors import AggregateError
-from panewise.kernels.partials import bind
+from panewise.kernels.contract.partials import bind
 
 
 def test_names_are_found_in_any_case_and_under_their_aliases() -> None:

@@ -18,14 +18,14 @@ from conformance.compare import assert_same_rows
 from conformance.generated import any_kind
 from conformance.runners import embedded
 from embedded.plans import run_timeline
+from oracle.questions import Oracle
 from panewise.aggregates import resolve
-from panewise.aggregates.sliding_counts import above
+from panewise.aggregates.pane_lists import above
 from panewise.api.stream import stream
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import open_plan
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.partials import bind
-from panewise.kernels.rows import RowKernel
+from panewise.dataflow import open_plan
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.positions.rows import RowKernel
 from panewise.planner.rewrites.base import Role
 from panewise.planner.rewrites.closure import closure, simplified, steps
 from panewise.progress.punctuation import END, Punctuation

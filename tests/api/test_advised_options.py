@@ -90,7 +90,9 @@ def test_the_command_line_has_them(tmp_path: Path, capsys: pytest.CaptureFixture
     {"late": 5}, {"late": None}, {"progress": 7}, {"progress": {"s": 5}}, {"progress": {5: "ordered"}},
     {"functions": 5}, {"params": 5}, {"time": 5}, {"time": {"s": 5}}, {"stats": 5}, {"emit": 3}, {"joins": 3},
     {"max_jump": [1]}, {"max_jump": True}, {"now": "yesterday"}, {"columns": 5}, {"checkpoint": 5},
-    {"checkpoint_seconds": "x"},
+    {"checkpoint_seconds": "x"}, {"lenient": "no"}, {"lenient": 1}, {"suppress_partial": "false"}, {"exact": None},
+    {"analyze": "no"}, {"events": "x"}, {"current": 1}, {"empty_windows": "x"}, {"max_line": "1 MB"},
+    {"max_line": True}, {"max_line": 0},
 ], ids=str)
 def test_an_option_of_another_type_is_refused_by_its_name(entry: str, options: dict[str, Any]) -> None:
     (name,) = options

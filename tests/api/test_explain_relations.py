@@ -19,7 +19,7 @@ def test_without_statistics_every_edge_says_how_it_is_kept_and_no_plan_is_compar
     text = pw.explain(QUERY)
     assert "kept as   chains by key (rows leave in the order they came)" in text
     assert "kept as   counts by key, queue (rows leave in the order they came)" in text
-    assert "result    not kept, negatives: early ones" in text
+    assert "result    not kept, rows are named when they are gone (a row that leaves meets the other" in text
     assert "plans:" not in text
 
 
@@ -49,11 +49,11 @@ def test_the_command_line_takes_statistics_by_input(capsys: pytest.CaptureFixtur
 
 
 def test_the_style_is_an_option(capsys: pytest.CaptureFixture[str]):
-    assert main(["explain", QUERY, "--style", "negative"]) == 0
-    assert "counts by key, rows by number, negatives: all (style: every expiry is sent)" in capsys.readouterr().out
-    assert main(["explain", QUERY, "--style", "direct"]) == 0
+    assert main(["explain", QUERY, "--strategy", "negative"]) == 0
+    assert "counts by key, rows by number, every end is sent (style: every expiry is sent)" in capsys.readouterr().out
+    assert main(["explain", QUERY, "--strategy", "direct"]) == 0
     assert "counts by key, list in order of arrival" in capsys.readouterr().out
-    assert main(["explain", QUERY.replace("RANGE 1 min", "ROWS 10"), "--style", "direct"]) == 0
+    assert main(["explain", QUERY.replace("RANGE 1 min", "ROWS 10"), "--strategy", "direct"]) == 0
     assert "counts by key, rows by number" in capsys.readouterr().out
 
 

@@ -12,8 +12,8 @@ from oracle.building import last, source, table
 from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
+from panewise.dataflow import open_plan
 from panewise.plan import nodes as n
-from panewise.queries.relations import RelationQuery
 from relations.running import bag
 
 ALONE = "NOT EXISTS (SELECT * FROM b [RANGE 5] WHERE b.k = a.k)"
@@ -31,7 +31,7 @@ WHY = {"except": "a row on the right takes a result back", "groups": "how long a
 
 
 def results(text: str, **options: Any) -> Any:
-    return bag(map(dict, pw.sql(text, **options, **STREAMS, t=pw.table(CHANGES))))
+    return bag(map(dict, pw.sql(text, **options, **STREAMS, t=pw.table(CHANGES, time="ts"))))
 
 
 @pytest.mark.parametrize("exists", ["NOT EXISTS", "EXISTS"])
@@ -46,10 +46,10 @@ def test_a_table_joined_above_a_negation_is_joined_below_it(exists: str) -> None
 
 @pytest.mark.parametrize("stats", [None, {"a.rows_per_second": 100}])
 def test_explain_says_how_it_runs_and_why(stats: Any) -> None:
-    text = pw.explain(ABOVE, stats=stats, **STREAMS, t=pw.table(CHANGES))
+    text = pw.explain(ABOVE, stats=stats, **STREAMS, t=pw.table(CHANGES, time="ts"))
     assert text.startswith("rewritten as π((a[] ⋈ t) ▷ b[]) (alias below operators, negation above table join), "
                            "because the rows joined with table t may be taken back (a row on the right takes a result")
-    assert "rewritten" not in pw.explain(BELOW, stats=stats, **STREAMS, t=pw.table(CHANGES))
+    assert "rewritten" not in pw.explain(BELOW, stats=stats, **STREAMS, t=pw.table(CHANGES, time="ts"))
 
 
 @pytest.mark.parametrize("name", HOPELESS)
@@ -57,9 +57,9 @@ def test_what_has_no_legal_form_is_refused_everywhere_for_its_real_reason(name: 
     message = WHY[name]
     for run in (pw.sql, pw.explain):
         with pytest.raises(PlanError, match=message):
-            run(HOPELESS[name], **read(name), t=pw.table(CHANGES))
+            run(HOPELESS[name], **read(name), t=pw.table(CHANGES, time="ts"))
     with pytest.raises(PlanError, match="join the stream with the table first"):
-        pw.sql(HOPELESS[name], engine="oracle", **read(name), t=pw.table(CHANGES))
+        pw.sql(HOPELESS[name], engine="oracle", **read(name), t=pw.table(CHANGES, time="ts"))
 
 
 def read(name: str) -> dict[str, Any]:
@@ -71,7 +71,8 @@ def test_a_plan_without_a_text_is_treated_alike() -> None:
     one, other = (n.Qualify(n.Window(source(s, k=pa.string()), last(5)), s) for s in "ab")
     rows = n.Qualify(table("t", SourceKind.NRR, k=pa.string()), "t")
     on = Scalar.parse("`a.k` = `t.k`")
-    query = RelationQuery(n.TableJoin(n.AntiJoin(one, other, Scalar.parse("`a.k` = `b.k`")), rows, on))
-    assert isinstance(query.running.inputs[0] if isinstance(query.running, n.Project) else query.running, n.AntiJoin)
+    query = open_plan(n.TableJoin(n.AntiJoin(one, other, Scalar.parse("`a.k` = `b.k`")), rows, on))
+    running = query.relation.physical.running
+    assert isinstance(running.inputs[0] if isinstance(running, n.Project) else running, n.AntiJoin)
     with pytest.raises(PlanError, match="a row on the right takes a result back"):
-        RelationQuery(n.TableJoin(n.BagDifference(one, other), rows, on))
+        open_plan(n.TableJoin(n.BagDifference(one, other), rows, on))

@@ -116,13 +116,17 @@ def test_an_async_program_may_stop_looking() -> None:
 
 
 def test_a_run_in_the_background_can_be_watched_and_stopped() -> None:
-    seen, moved = [], Event()
+    seen, moved, ahead, looked = [], Event(), Event(), Event()
 
     def endless() -> Iterator[Any]:
         ts = 0
         while True:
             yield {"ts": ts, "k": "a"}
             ts += 1
+            if moved.is_set() and not ahead.is_set():  # the query stands still from here on
+                yield from ({"ts": ts + more, "k": "a"} for more in range(20))
+                ts += 20
+                ahead.set()
 
     run = pw.run(QUERY, s=endless(), progress="ordered")
 
@@ -131,6 +135,7 @@ def test_a_run_in_the_background_can_be_watched_and_stopped() -> None:
         seen.append(table.num_rows)
         if len(seen) == 3:
             moved.set()
+            assert looked.wait(60)
 
     events = []
     run.on_window(events.append)
@@ -139,10 +144,11 @@ def test_a_run_in_the_background_can_be_watched_and_stopped() -> None:
     run.start()
     with pytest.raises(PlanError, match="started already"):
         run.start()
-    assert moved.wait(60)
+    assert ahead.wait(60)
     status = run.status()
+    looked.set()
     assert status["rows"] > 30
-    assert status["streams"]["s"]["queued"] >= 0
+    assert status["streams"]["s"]["queued"] >= 20
     assert "open windows" in repr(status)
     assert "<table" in run._repr_html_()
     run.stop()

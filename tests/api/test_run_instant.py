@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import panewise as pw
-from panewise.api import checkpoints, live
 from panewise.core.errors import PanewiseWarning
+from panewise.engines import checkpoints
+from panewise.engines.embedded import run as embedded_run
 
 NEW_YEAR = datetime(2026, 1, 1, 20, 0, 0, 5, tzinfo=UTC)
 ROWS = pa.table({"ts": [1, 2, 13], "v": [1, 2, 3]})
@@ -39,7 +40,7 @@ def test_every_spelling_is_that_instant_on_the_clocks_of_the_run() -> None:
 
 def test_a_restart_from_a_checkpoint_keeps_the_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 9))
-    for module in (live, checkpoints):
+    for module in (embedded_run, checkpoints):
         monkeypatch.setattr(module, "instant_now", lambda: next(clock))
     file = tmp_path / "s.ndjson"
     file.write_text("".join(json.dumps({"ts": ts}) + "\n" for ts in (1, 12, 25)))

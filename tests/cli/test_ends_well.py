@@ -74,13 +74,31 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(source: Path, out: list[st
     assert (run.returncode, errors) == (0, b"")
 
 
+@pytest.mark.parametrize("arguments", [
+    ["run", COUNT, "--stream", "s=SOURCE", "--engine", "embedded"], ["explain", COUNT],
+    ["run", COUNT, "--stream", "s=SOURCE", "--engine", "embedded", "--limit", "20000", "--quiet"],
+    ["run", COUNT, "--stream", "s=SOURCE", "--engine", "embedded", "--out", "-"], ["--version"], ["run", "--help"],
+])
+def test_a_reader_that_is_gone_before_anything_is_written_is_no_failure(source: Path, arguments: list[str]) -> None:
+    given = [part.replace("SOURCE", str(source)) for part in arguments]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        run = subprocess.run([*COMMAND, *given], stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert run.returncode == 0
+    assert b"Traceback" not in run.stderr
+    assert b"Broken" not in run.stderr
+
+
 def test_an_interrupt_during_start_up_says_so(tmp_path: Path) -> None:
     """The signal comes while modules are imported, before any command runs."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
         "class Interrupting:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'panewise.api.local':\n"
+        "        if name == 'panewise.api.engines':\n"
         "            sys.meta_path.remove(self)\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupting())\n"
@@ -135,7 +153,7 @@ def test_a_run_needs_no_directory_to_write_to(tmp_path: Path) -> None:
         "from panewise.core.errors import PanewiseWarning\n"
         "with warnings.catch_warnings(record=True) as seen:\n"
         "    warnings.simplefilter('always')\n"
-        "    from panewise.progress.trailing_numba import behind\n"
+        "    from panewise.progress.generators import behind\n"
         "    import numpy as np\n"
         "    assert behind(np.array([5, 1, 7]), 0, 2, 0).tolist() == [False, True, False]\n"
         "print([str(w.message)[:35] for w in seen if issubclass(w.category, PanewiseWarning)])\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -67,8 +68,8 @@ def test_analyze_says_what_happened(bids: str, capsys: pytest.CaptureFixture[str
     assert "windows   4 opened and closed, at most 3 open, 6 results" in text
     assert re.search(r"measured  panes: [\d.]+ (µs|ms) per window, \d+ B", text)
     table = text[text.index("operator"):].splitlines()
-    assert [line.split("  ")[0] for line in table[1:3]] == ["s: Select", "aggregate: prepare"]
-    assert table[1].split()[2] == "6"   # rows into the filter
+    assert [line.split("  ")[0] for line in table[1:3]] == ["Filter", "aggregate: prepare"]
+    assert table[1].split()[1] == "6"   # rows into the filter
     assert table[2].split()[2] == "5"   # rows into the aggregate
     assert table[-1].startswith("all of it, and reading")
 
@@ -90,14 +91,26 @@ def test_mistakes_are_named(bids: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "no statistic 'rate'" in refused(capsys, "--stream", bids, "--stats", "rate=5")
     assert "measured on streams, and none were given" in refused(capsys, "--stats", "measure")
     assert "--analyze runs the query: name the files" in refused(capsys, "--analyze")
-    assert "--analyze writes text" in refused(capsys, "--analyze", "--stream", bids, "--format", "svg")
     assert "'magic' does not run these sliding windows: use panes" in refused(
         capsys, "--stream", bids, "--strategy", "magic")
 
 
-def test_analyze_is_for_window_aggregates(bids: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "SELECT max(v) FROM s [RANGE 60 s]", "--analyze", "--stream", bids]) == 2
-    assert "measured for window aggregates" in capsys.readouterr().err
+@pytest.mark.parametrize(("query", "ran"), [
+    ("SELECT max(v) FROM s [RANGE 60 s]", ["SourceRows: 0 rows in, 5 out", "TimeWindow: 5 rows in, 5 out",
+                                           "GroupAggregate: 5 rows in"]),
+    ("SELECT a.v FROM s [RANGE 10 s, WA ts] AS a, s [RANGE 10 s, WA ts] AS b WHERE a.k = b.k",
+     ["StreamJoin: 12 rows in", "Qualify: 6 rows in, 6 out", "Project: "]),
+    ("SELECT max(n) [RANGE 60 s, SLIDE 60 s, WA window.time] AS m FROM (SELECT k, count(*) [RANGE 10 s, SLIDE 10 s, "
+     "WA ts] AS n FROM s GROUP BY k)", ["WindowAggregation: 6 rows in, 4 out, 1 late", "WindowAggregation: 4 rows in"]),
+], ids=["relation", "join of streams", "nested windows"])
+def test_analyze_says_of_every_operator_what_it_did(query: str, ran: list[str], bids: str,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", query, "--analyze", "--late", "drop", "--stream", bids]) == 0
+    text = capsys.readouterr().out
+    assert [line for line in ran if f"ran       {line}" not in text] == []
+    assert main(["explain", query, "--analyze", "--late", "drop", "--stream", bids, "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert any(key == "ran" for key, _ in shown["plan"]["notes"])
 
 
 def test_windows_are_joined_as_asked_for(bids: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +120,7 @@ def test_windows_are_joined_as_asked_for(bids: str, capsys: pytest.CaptureFixtur
     run = ["run", query, "--stream", bids, "--joins", "at once: lazy", "--quiet", "--engine"]
     assert main([*run, "embedded"]) == 0
     assert main([*run, "spark"]) == 2
-    assert "--joins is for files on --engine embedded" in " ".join(capsys.readouterr().err.split())
+    assert "files are joined by kernels there: leave it out" in " ".join(capsys.readouterr().err.split())
 
 
 def test_run_takes_strategy_and_statistics(bids: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from panewise.api.kept_batches import KeptBatches
 from panewise.core.errors import CheckpointError
+from panewise.engines.spark.files.kept_batches import KeptBatches
 from panewise.storage import DirectoryChunks
 
 

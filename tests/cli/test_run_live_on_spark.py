@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import panewise as pw
-from panewise.api.kept_batches import KeptBatches
 from panewise.cli.main import main
 from panewise.datasets.auction import AuctionSite
-from panewise.engines.spark.generated import AuctionOptions
-from panewise.engines.spark.sinks import committed_parts
+from panewise.engines.spark.files.kept_batches import KeptBatches
+from panewise.engines.spark.io.generated import AuctionOptions
+from panewise.engines.spark.io.sinks import committed_parts
 from panewise.storage import DirectoryChunks
 
 QUERY = "SELECT auction, count(*) [RANGE 20 s, SLIDE 5 s, WA ts] AS n FROM bids GROUP BY auction"

@@ -11,13 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from oracle.questions import Oracle
 from panewise.api.inputs import MemoryStream
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.engines.oracle.engine import Oracle
 from panewise.files.types import normal_schema
 from panewise.plan.nodes import Node
-from panewise.planner.forms import CHANGE
+from panewise.planner.facts.result_forms import CHANGE
+from panewise.planner.options import RunOptions
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 
@@ -47,7 +48,7 @@ class Case:
     @property
     def plan(self) -> Node:
         """The logical plan."""
-        return plan_of(self.query, {n: self._declared(n) for n in self.columns}, self.params)
+        return plan_of(self.query, {n: self._declared(n) for n in self.columns}, RunOptions(params=self.params))
 
     def _declared(self, stream: str) -> SourceSchema:
         time = self.time if self.time in self.columns[stream] else None

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from conformance.cases import Case
 from panewise.core.time import format_timestamp
-from panewise.engines.embedded import open_plan
+from panewise.dataflow import open_plan
 from panewise.engines.spark.engine import run_batch, run_streaming
-from panewise.engines.spark.failures import translate
-from panewise.engines.spark.sources import read_batch, read_stream
-from panewise.engines.spark.wire import LATE_COLUMN
+from panewise.engines.spark.host.wire import LATE_COLUMN
+from panewise.engines.spark.io.sources import read_batch, read_stream
+from panewise.engines.spark.session.failures import translate
 from panewise.files.writer import jsonable
 from panewise.progress.punctuation import Punctuation
 

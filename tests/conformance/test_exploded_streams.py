@@ -14,7 +14,7 @@ from conformance.cases import Case
 from conformance.compare import assert_same_rows
 from conformance.exploded_cases import AGGREGATES, RELATIONS, STATELESS
 from conformance.runners import embedded, spark_batch, spark_streaming
-from panewise.planner.capabilities import supports
+from panewise.planner.legal.capabilities import supports
 
 EVERY = [*STATELESS, *AGGREGATES, *RELATIONS]
 STREAMED = ("elements of the audit's three rows", "no row of null and empty arrays but outer", "words per window",

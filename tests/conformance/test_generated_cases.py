@@ -28,8 +28,8 @@ from conformance.generated import (
 from conformance.runners import embedded, spark_batch, spark_streaming
 from conformance.worked_examples import NUMBERS
 from panewise.core.errors import UnsupportedError
-from panewise.kernels.paned import PanedKernel
-from panewise.planner.capabilities import supports
+from panewise.kernels.panes.pane_kernel import PanedKernel
+from panewise.planner.legal.capabilities import supports
 from panewise.progress.punctuation import Punctuation
 
 randoms = st.randoms(use_true_random=False)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 import panewise as pw
 from panewise.core.errors import EvaluationError, PanewiseError
-from panewise.engines.spark.failures import translate
+from panewise.engines.spark.session.failures import translate
 
 SCHEMA = pa.schema([
     ("ts", pa.int64()), ("d", pa.date32()), ("x", pa.string()), ("zero", pa.int64()), ("i", pa.int32()),
@@ -124,6 +124,42 @@ def test_an_expression_that_fails_names_the_row_of_the_stream() -> None:
         query.push("s", [good, good | {"v": 0}])
     with pytest.raises(EvaluationError, match=r"REMAINDER_BY_ZERO.*w = 0 \(stream 's', row 3\)"):
         query.push("s", [good | {"w": 0}])
+
+
+@pytest.mark.parametrize(("text", "place"), [
+    ("SELECT 10 / v AS x FROM s", "came in at 5"),
+    ("SELECT v FROM s WHERE 10 / v > 1", "came in at 5"),
+    ("SELECT v FROM s [RANGE 3] WHERE 10 / v > 1", "came in at 5"),
+    ("SELECT 10 / v AS x FROM s [ROWS 2]", "came in at 5"),
+    ("SELECT v FROM s [ROWS 2 WHERE 10 / v > 1]", "came in at 5"),
+    ("SELECT v FROM s [RANGE 2 WHERE 10 / v > 1]", "came in at 5"),
+    ("SELECT sum(10 / v) AS x FROM s [RANGE 3]", "came in at 5"),
+    ("SELECT count(*) AS n FROM s [RANGE 3] GROUP BY 10 / v", "came in at 5"),
+    ("SELECT explode(array(10 / v)) AS x FROM s [RANGE 3]", "came in at 5"),
+    ("SELECT a.v FROM s AS a [RANGE 3], s AS b [RANGE 3] WHERE 10 / a.v = 10 / b.v", "came in at 5"),
+    ("SELECT a.v FROM s AS a [RANGE 3], s AS b [RANGE 1] WHERE a.v = b.v AND 10 / (a.v + b.v) > 0", "came in at 5"),
+    ("SELECT a.v FROM s AS a, s AS b WHERE a.ts BETWEEN b.ts - 2 AND b.ts + 2 AND 10 / a.v = 10 / b.v",
+     "stream 's', row 6"),
+    ("SELECT 10 / total AS x FROM (SELECT sum(v) [RANGE 1, SLIDE 1, WA ts] AS total FROM s)", "window 5 – 6"),
+])
+def test_an_expression_that_fails_where_rows_have_no_number_says_which_row_it_was(text: str, place: str) -> None:
+    """Whatever the batches are: three rows here, then one, then the rest."""
+    query = pw.open_query(text, s="ts bigint, v bigint", progress="ordered")
+    rows = [{"ts": ts, "v": 5 - ts} for ts in range(10)]
+
+    def run() -> None:
+        for part in (rows[:3], rows[3:4], rows[4:]):
+            query.push("s", part)
+        query.finish()
+
+    with pytest.raises(EvaluationError, match=rf"DIVIDE_BY_ZERO.* = 0.*{place}\)"):
+        run()
+
+
+def test_times_of_such_rows_read_as_the_times_of_results() -> None:
+    rows = [{"ts": datetime(2026, 1, 1, 8, minute, tzinfo=UTC), "v": 5 - minute} for minute in range(9)]
+    with pytest.raises(EvaluationError, match=r"v = 0 \(a row that came in at 2026-01-01T08:05:00Z\)"):
+        list(pw.sql("SELECT 10 / v AS x FROM s [RANGE 5 min]", s=rows))
 
 
 @pytest.mark.parametrize("engine", ["oracle", "embedded"])

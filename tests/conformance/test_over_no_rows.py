@@ -11,7 +11,7 @@ from conformance.cases import Case
 from conformance.compare import assert_same_rows
 from conformance.over_no_rows_cases import CASES
 from conformance.runners import embedded, spark_batch, spark_streaming
-from panewise.planner.capabilities import supports
+from panewise.planner.legal.capabilities import supports
 
 STREAMED = ("a window", "a join", "what comes of it", "rows that meet it")
 """The file of a stream without rows has no columns to learn: `tests/spark/test_aggregates_over_no_rows.py` has one."""

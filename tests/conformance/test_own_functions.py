@@ -21,6 +21,7 @@ from conformance.runners import embedded, spark_batch, spark_streaming
 from panewise.api.query import plan_of
 from panewise.core.errors import CheckpointError, EvaluationError, PlanError, SqlError
 from panewise.plan.nodes import Node
+from panewise.planner.options import RunOptions
 from panewise.progress.punctuation import Punctuation
 
 # As with Spark's own UDFs, functions of a module that workers cannot import must travel by value: this one is found
@@ -57,7 +58,8 @@ class OwnCase(Case):
 
     @property
     def plan(self) -> Node:
-        return plan_of(self.query, {n: self._declared(n) for n in self.columns}, self.params, functions=OWN)
+        return plan_of(self.query, {n: self._declared(n) for n in self.columns},
+                       RunOptions(params=self.params, functions=OWN))
 
 
 def case(name: str, query: str) -> OwnCase:
@@ -114,7 +116,7 @@ def test_what_a_function_raises_names_it_and_the_row_and_is_the_cause(engine: st
     with pytest.raises(EvaluationError, match=r"inverse raised ZeroDivisionError: .*division by zero") as caught:
         pw.sql("SELECT inverse(v) AS i FROM s", s=rows, functions=OWN, engine=engine)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-    assert "row 2" in str(caught.value) or "'v': 0" in str(caught.value)
+    assert "a row that came in at 2" in str(caught.value) or "'v': 0" in str(caught.value)
     assert "__pw" not in str(caught.value)
 
 
@@ -126,7 +128,8 @@ def test_what_a_function_raises_on_spark_names_it_too(spark: SparkSession) -> No
 
 
 @pytest.mark.parametrize(("own", "problem"), [
-    (pw.function(lambda v: "text", returns="bigint"), r"f gave str 'text', and it returns int64.*row 1"),
+    (pw.function(lambda v: "text", returns="bigint"),
+     r"f gave str 'text', and it returns int64.*a row that came in at 1"),
     (pw.function(lambda v: v.slice(1), returns="bigint", vectorised=True), "f gave 1 values for 2 rows"),
     (pw.function(lambda v: pa.array(["a", "b"]), returns="bigint", vectorised=True), "f gave StringArray"),
     (pw.function(lambda v: 1 // 0, returns="bigint", vectorised=True), "f raised ZeroDivisionError.*in rows 1 to 2"),

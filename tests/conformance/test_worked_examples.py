@@ -14,7 +14,7 @@ from conformance.printed_fixtures import FIXTURES
 from conformance.runners import embedded, spark_batch, spark_streaming
 from conformance.worked_examples import CASES
 from panewise.core.errors import UnsupportedError
-from panewise.planner.capabilities import supports
+from panewise.planner.legal.capabilities import supports
 
 Engine = Callable[[Case], list[dict[str, Any]]]
 STREAMED = ("PF8 group-wise punctuation", "Q8-5 union of two", "an expression over aggregates")

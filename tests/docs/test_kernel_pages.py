@@ -21,5 +21,5 @@ def test_examples_give_what_they_show(page: Path) -> None:
 def test_the_files_the_pages_name_exist() -> None:
     named = {name for page in PAGES for name in
              re.findall(r"`((?:kernels|engines|planner|windows|bench|tests)/[\w/]+\.py)`", page.read_text())}
-    assert "kernels/wid.py" in named
+    assert "kernels/window_ids/wid.py" in named
     assert [n for n in named if not (ROOT / "src" / "panewise" / n).exists() and not (ROOT / n).exists()] == []

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from embedded.disordered import PLAN, cut, disordered
-from panewise.engines.embedded import EmbeddedRun, WindowQuery
+from panewise.dataflow import open_plan
+from panewise.engines.embedded import EmbeddedRun
 from panewise.engines.embedded.sinks import PartsSink
 
 ROWS = 900
@@ -21,7 +22,7 @@ def spoken(items: Iterator[Any]) -> Iterator[Any]:
 
 
 def main(home: Path, batch: int) -> None:
-    run = EmbeddedRun(WindowQuery(PLAN), {"s": spoken(cut(disordered(ROWS), [batch]))}, checkpoint=home / "state",
+    run = EmbeddedRun(open_plan(PLAN), {"s": spoken(cut(disordered(ROWS), [batch]))}, checkpoint=home / "state",
                       checkpoint_rows=50, sinks=[PartsSink(home / "out", ".ndjson")], live=batch % 2 == 0,
                       queue_rows=30)
     for table in run.tables():

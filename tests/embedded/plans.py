@@ -12,7 +12,7 @@ import pyarrow as pa
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
+from panewise.dataflow import Query, open_plan
 from panewise.plan.nodes import AggregateCall, NamedScalar, Node, Source, WindowAggregate, WindowClause
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
@@ -53,8 +53,8 @@ def _plain(value: Any) -> Any:
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def run_timeline(query: WindowQuery, arrivals: Timeline, cuts: frozenset[int] = frozenset(),
-                 saves: frozenset[int] = frozenset(), **options: Any) -> tuple[list[dict[str, Any]], WindowQuery]:
+def run_timeline(query: Query, arrivals: Timeline, cuts: frozenset[int] = frozenset(),
+                 saves: frozenset[int] = frozenset(), **options: Any) -> tuple[list[dict[str, Any]], Query]:
     """Push a timeline; batches end at punctuation, at another stream and at the cuts; states are saved and restored."""
     results: list[dict[str, Any]] = []
     batch: list[Any] = []
@@ -65,7 +65,7 @@ def run_timeline(query: WindowQuery, arrivals: Timeline, cuts: frozenset[int] = 
             batch = []
         if i in saves:
             saved = query.snapshot()
-            query = type(query)(query.plan, **options)
+            query = open_plan(query.plan, **options)
             query.restore(saved)
         stream = arrival.stream
         if i == len(arrivals):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from conformance.compare import assert_same_rows
 from embedded.plans import call, run_timeline
 from embedded.test_window_kinds import BY_VALUE, groupings, places, plan, streams
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.embedded import WindowQuery
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.progress.timeline import Arrival
 from panewise.windows import WindowSpec
 from windows.window_strategies import SPECS
@@ -50,7 +50,7 @@ def test_changes_add_up(kind: str) -> None:
         node = replace(node, aggregates=EXACT)
         emit = "early:5 rows" if emit != "change" and node.window.ordinal is OrdinalKind.ROWS else emit
         timeline = [Arrival("s", item) for item in items]
-        found, query = run_timeline(WindowQuery(node, emit=emit), timeline, cuts, saves, emit=emit)
+        found, query = run_timeline(open_plan(node, emit=emit), timeline, cuts, saves, emit=emit)
         assert_same_rows(left_over(found), Oracle(node, timeline).results())
         assert query.status()["windows"] == []
 
@@ -66,7 +66,7 @@ def test_the_status_of_open_windows_can_always_be_shown(kind: str) -> None:
         node = plan(spec, keys, ("k",) if kind == "partitioned row" else (),
                     attribute="row-num" if by_position else "ts",
                     ordinal=OrdinalKind.ROWS if by_position else OrdinalKind.INTEGER)
-        query = WindowQuery(node, events=True)
+        query = open_plan(node, events=True)
         for item in items:
             query.push("s", [item] if isinstance(item, dict) else item)
         status = query.status(windows=3)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from embedded.disordered import PLAN, Item, cut, disordered
 from embedded.plans import aggregate, bag, call, source
 from panewise.core.errors import CheckpointError, PlanError
-from panewise.engines.embedded import WindowQuery, run_embedded
+from panewise.dataflow import open_plan
+from panewise.engines.embedded import run_embedded
 from panewise.plan.nodes import Union
 from panewise.storage import DirectoryChunks
 from panewise.windows.sliding import SlidingWindow
@@ -141,7 +142,7 @@ def test_a_missing_input_is_refused_before_anything_runs() -> None:
 
 
 def test_the_query_can_be_watched_while_it_runs() -> None:
-    query = WindowQuery(PLAN)
+    query = open_plan(PLAN)
     seen = [query.status()["rows"] for _ in run_embedded(PLAN, {"s": cut(disordered(), [20])}, query=query)]
     assert seen == sorted(seen)
     assert query.status()["rows"] == 200

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from conformance.compare import assert_same_rows
 from embedded.plans import call, run_timeline, source
+from oracle.questions import Oracle
 from panewise.api.query import open_query
 from panewise.core.errors import UnsupportedError, WindowSpecError
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.embedded import WindowQuery
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import NamedScalar, WindowAggregate, WindowClause
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival
@@ -62,12 +62,12 @@ def test_silent_groups_have_results_of_no_rows(spec: WindowSpec, keys: tuple[str
                                                cuts: frozenset[int], saves: frozenset[int], late: str) -> None:
     node, timeline = plan(spec, keys), [Arrival("s", item) for item in items]
     options = {"late": late, "empty_windows": True}
-    found, _ = run_timeline(WindowQuery(node, **options), timeline, cuts, saves, **options)
+    found, _ = run_timeline(open_plan(node, **options), timeline, cuts, saves, **options)
     assert_same_rows(found, filled(spec, keys, Oracle(node, timeline, late=late).results()))
 
 
 def test_an_empty_window_comes_out_when_it_is_closed_and_a_later_one_has_rows() -> None:
-    query = WindowQuery(plan(SlidingWindow(10, 10)), empty_windows=True)
+    query = open_plan(plan(SlidingWindow(10, 10)), empty_windows=True)
     query.push("s", [{"ts": 1, "k": "a", "g": 0, "v": 1.0}, {"ts": 25, "k": "b", "g": 0, "v": 1.0}])
     assert query.push("s", Punctuation.below("ts", 20)).num_rows == 1
     out = query.push("s", Punctuation.below("ts", 30)).to_pylist()
@@ -76,7 +76,7 @@ def test_an_empty_window_comes_out_when_it_is_closed_and_a_later_one_has_rows() 
 
 
 def test_a_promise_about_one_group_shows_no_empty_windows_of_others() -> None:
-    query = WindowQuery(plan(SlidingWindow(10, 10)), empty_windows=True)
+    query = open_plan(plan(SlidingWindow(10, 10)), empty_windows=True)
     query.push("s", [{"ts": t, "k": k, "g": 0, "v": 1.0} for t, k in ((1, "a"), (1, "b"), (31, "a"))])
     query.push("s", Punctuation.below("ts", 10))
     out = query.push("s", Punctuation.below("ts", 40, k="a")).to_pylist()
@@ -89,11 +89,11 @@ def test_a_promise_about_one_group_shows_no_empty_windows_of_others() -> None:
                                   plan(NowWindow(), (), "row-num", OrdinalKind.ROWS)], ids=lambda n: n.window.spec.kind)
 def test_windows_that_follow_from_their_rows_are_never_empty(node: WindowAggregate) -> None:
     with pytest.raises(UnsupportedError, match="none of them is empty"):
-        WindowQuery(node, empty_windows=True)
+        open_plan(node, empty_windows=True)
 
 
 def test_more_empty_windows_than_memory_could_hold_are_refused() -> None:
-    query = WindowQuery(plan(SlidingWindow(1, 1)), empty_windows=True)
+    query = open_plan(plan(SlidingWindow(1, 1)), empty_windows=True)
     query.push("s", [{"ts": t, "k": "a", "g": 0, "v": 1.0} for t in (0, 10**9)])
     with pytest.raises(WindowSpecError, match="choose a longer SLIDE, or leave out empty_windows"):
         query.finish()

@@ -15,7 +15,7 @@ import pytest
 from embedded.disordered import PLAN, cut, disordered
 from embedded.killed_child import ROWS
 from embedded.plans import bag
-from panewise.engines.oracle import Oracle
+from oracle.questions import Oracle
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival
 from panewise.storage import DirectoryChunks

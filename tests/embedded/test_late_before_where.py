@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from oracle.questions import Oracle
 from panewise.core.errors import LateRowError
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries import open_plan
 from panewise.sql import parse
 
 COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 import panewise as pw
-from panewise.core.errors import ProgressError
-from panewise.queries import RunningQuery, open_plan
-from panewise.queries.admission import InputRules
+from panewise.core.errors import PanewiseError
+from panewise.dataflow import Query, open_plan
 
 COUNT = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
 JOIN = "SELECT a.v FROM a [RANGE 5, WA ts], b [RANGE 5, WA ts] WHERE a.v = b.v"
@@ -22,7 +21,7 @@ def falling(rows: int) -> pa.Table:
     return pa.table({"ts": np.concatenate([[10**9], np.arange(rows)]), "v": np.zeros(rows + 1, np.int64)})
 
 
-def saved_late_rows(query: RunningQuery) -> int:
+def saved_late_rows(query: Query) -> int:
     _, tables = query.late_output.snapshot()
     return sum(table.num_rows for name, table in tables.items() if name.startswith("late rows"))
 
@@ -43,7 +42,7 @@ def test_many_late_rows_are_all_counted_and_a_few_are_kept(text: str, streams: l
     assert saved_late_rows(query) == 10_000
     assert query.status()["late_forgotten"] == LATE - 10_000
     assert f"{LATE:,} late (late={late!r}, {LATE - 10_000:,} of them no longer kept)" in str(query.status())
-    again = open_plan(query.plan, late=late, progress="ordered", rules=InputRules(late_keep=7))
+    again = open_plan(query.plan, late=late, progress="ordered", late_keep=7)
     again.restore(query.snapshot())
     assert (again.late_count, again.late_rows.num_rows, again.late_forgotten) == (LATE, 7, LATE - 7)
 
@@ -56,7 +55,7 @@ def test_late_keep_is_how_many() -> None:
     assert pw.sql(COUNT, s=rows, progress="ordered", late_keep=0).late.num_rows == 0
     assert pw.run(COUNT, s=rows, progress="ordered", late_keep=3).collect().late.num_rows == 3
     for wrong in (-1, 1.5, True):
-        with pytest.raises(ProgressError, match="late_keep="):
+        with pytest.raises(PanewiseError, match="late_keep="):
             pw.sql(COUNT, s=rows, late_keep=wrong)
 
 

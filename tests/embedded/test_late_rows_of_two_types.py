@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from oracle.questions import Oracle
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import open_plan
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival
 

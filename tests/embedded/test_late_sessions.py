@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from conformance.compare import assert_same_rows
-from panewise.engines.oracle import Oracle
+from oracle.questions import Oracle
+from panewise.dataflow import open_plan
 from panewise.progress.timeline import Arrival
-from panewise.queries.query import WindowQuery
 
 COLUMNS = "ts bigint, k bigint, v bigint"
 
@@ -71,13 +71,13 @@ def test_late_rows_are_judged_one_by_one_however_they_are_cut(
     node = plan(gap, partitioned)
     data = [{"ts": ts, "k": k, "v": v} for ts, k, v in items]
     oracle = Oracle(node, [Arrival("s", row) for row in data], late=late, progress=progress)
-    query = WindowQuery(node, late=late, progress=progress)
+    query = open_plan(node, late=late, progress=progress)
     results = []
     for start in range(0, len(data), size):
         results += query.push("s", data[start : start + size]).to_pylist()
         if start <= saved_after < start + size:
             saved = query.snapshot()
-            query = WindowQuery(node, late=late, progress=progress)
+            query = open_plan(node, late=late, progress=progress)
             query.restore(saved)
     results += query.finish().to_pylist()
     assert_same_rows(results, oracle.results())

@@ -19,12 +19,13 @@ from embedded.disordered import PLAN, cut, disordered
 from embedded.plans import COLUMNS, bag
 from embedded.test_live_runs import expected, rows_of
 from panewise.core.errors import CheckpointError, SourceError
-from panewise.engines.embedded import EmbeddedRun, WindowQuery
+from panewise.dataflow import open_plan
+from panewise.engines.embedded import EmbeddedRun
 from panewise.engines.embedded.positions import Position
 from panewise.engines.embedded.sinks import SocketSink
 from panewise.engines.embedded.sources import FollowedFile, LineSource, PipeSource, SocketSource
-from panewise.engines.embedded.sources.sockets import Address
 from panewise.files.reader import strictly
+from panewise.files.senders import Address
 from panewise.progress.punctuation import Punctuation
 
 SCHEMA = pa.schema(COLUMNS)
@@ -98,7 +99,7 @@ def test_a_pipe_is_read_as_it_is_written() -> None:
     reading, writing = os.pipe()
     source = PipeSource("s", reading, columns=SCHEMA)
     out: list[Any] = []
-    run = EmbeddedRun(WindowQuery(PLAN), {"s": source}, live=True)
+    run = EmbeddedRun(open_plan(PLAN), {"s": source}, live=True)
     tables = run.tables()
     os.write(writing, b"".join(LINES[:41]))
     out += next(tables).to_pylist()
@@ -115,7 +116,7 @@ def test_a_followed_file_is_read_as_it_grows_and_half_a_line_waits_for_the_rest(
     half = LINES[60][:11]
     path.write_bytes(b"".join(LINES[:60]) + half)
     out: list[dict[str, Any]] = []
-    run = EmbeddedRun(WindowQuery(PLAN), {"s": FollowedFile(path, poll=0.001)}, live=True, checkpoint=tmp_path / "c")
+    run = EmbeddedRun(open_plan(PLAN), {"s": FollowedFile(path, poll=0.001)}, live=True, checkpoint=tmp_path / "c")
     query = run.query
     tables = run.tables()
     out += next(tables).to_pylist()
@@ -125,7 +126,7 @@ def test_a_followed_file_is_read_as_it_grows_and_half_a_line_waits_for_the_rest(
     assert query.status()["rows"] <= 60, "the half line was not taken"
     with path.open("ab") as file:
         file.write(LINES[60][11:] + b"".join(LINES[61:]) + b'{"punctuation": {"ts": 1000}}\n')
-    again = EmbeddedRun(WindowQuery(PLAN), {"s": FollowedFile(path, poll=0.001)}, live=True,
+    again = EmbeddedRun(open_plan(PLAN), {"s": FollowedFile(path, poll=0.001)}, live=True,
                         checkpoint=tmp_path / "c")
     for table in again.tables():
         out += table.to_pylist()
@@ -166,7 +167,7 @@ def test_rows_come_over_a_socket_and_results_leave_over_another(tmp_path: Path, 
     sender.start()
     sink = SocketSink(f"tcp://127.0.0.1:{results.getsockname()[1]}")
     receiver, _ = results.accept()
-    run = EmbeddedRun(WindowQuery(PLAN), {"s": source}, live=True, sinks=[sink])
+    run = EmbeddedRun(open_plan(PLAN), {"s": source}, live=True, sinks=[sink])
     assert bag(rows_of(run)) == bag(EXPECTED)
     sender.join()
     with receiver, receiver.makefile() as lines:
@@ -186,7 +187,7 @@ def test_a_server_listens_to_this_machine_only_unless_told_otherwise() -> None:
 def test_a_plain_socket_cannot_be_checkpointed_and_says_what_can(tmp_path: Path) -> None:
     source = SocketSource("tcp://:0")
     with pytest.raises(CheckpointError, match=r"\?ack in the address"):
-        EmbeddedRun(WindowQuery(PLAN), {"s": source}, checkpoint=tmp_path)
+        EmbeddedRun(open_plan(PLAN), {"s": source}, checkpoint=tmp_path)
     source.close()
     with pytest.raises(SourceError, match="declare the columns"):
         SocketSource("tcp://:0?ack")
@@ -211,7 +212,7 @@ def test_an_acknowledged_sender_goes_on_where_it_was_after_hanging_up_and_after_
 
     for sends in ([30, 30, 20], [30, 1000]):
         source = SocketSource(addresses(tmp_path, "unix", ack=True), columns=SCHEMA)
-        run = EmbeddedRun(WindowQuery(PLAN), {"s": source}, live=True, checkpoint=tmp_path / "c", checkpoint_rows=10)
+        run = EmbeddedRun(open_plan(PLAN), {"s": source}, live=True, checkpoint=tmp_path / "c", checkpoint_rows=10)
 
         def all_senders(address: Address = source.address, sends: list[int] = sends) -> None:
             for stop_after in sends:

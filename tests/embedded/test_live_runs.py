@@ -17,7 +17,8 @@ from embedded.disordered import PLAN, cut, disordered
 from embedded.plans import COLUMNS, aggregate, bag, call, source
 from panewise.core.errors import CheckpointError, PlanError, SourceError
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.embedded import EmbeddedRun, WindowQuery, run_embedded
+from panewise.dataflow import open_plan
+from panewise.engines.embedded import EmbeddedRun, run_embedded
 from panewise.engines.embedded.inbox import ClosedInboxError, Ended, Inbox
 from panewise.engines.embedded.sinks import CallbackSink, FileSink, PartsSink
 from panewise.engines.embedded.sources import AsyncSource, PositionSource, StreamSource, as_source
@@ -105,7 +106,7 @@ def test_a_reader_that_waits_is_sent_home_when_nobody_listens() -> None:
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=3), st.integers(1, 300))
 def test_a_live_run_gives_the_same_results_as_one_in_turn(sizes: list[int], queue_rows: int) -> None:
-    run = EmbeddedRun(WindowQuery(TWO), {"s": cut(disordered(), sizes), "t": cut(disordered(90, seed=7), [13])},
+    run = EmbeddedRun(open_plan(TWO), {"s": cut(disordered(), sizes), "t": cut(disordered(90, seed=7), [13])},
                       live=True, queue_rows=queue_rows)
     assert bag(rows_of(run)) == bag(expected(TWO, s=cut(disordered(), [9]), t=cut(disordered(90, seed=7), [9])))
 
@@ -114,8 +115,8 @@ def test_single_rows_lists_batches_and_promises_may_be_mixed() -> None:
     table = disordered(60)
     rows = table.to_pylist()
     mixed = [*rows[:5], rows[5:20], Punctuation.below("ts", 2), table.slice(20, 30), *rows[50:]]
-    assert bag(rows_of(EmbeddedRun(WindowQuery(PLAN, late="generous"), {"s": mixed}, live=True))) == \
-        bag(rows_of(EmbeddedRun(WindowQuery(PLAN, late="generous"), {"s": [table]})))
+    assert bag(rows_of(EmbeddedRun(open_plan(PLAN, late="generous"), {"s": mixed}, live=True))) == \
+        bag(rows_of(EmbeddedRun(open_plan(PLAN, late="generous"), {"s": [table]})))
 
 
 def test_a_silent_input_blocks_neither_the_rows_nor_the_late_rows_of_the_others() -> None:
@@ -131,7 +132,7 @@ def test_a_silent_input_blocks_neither_the_rows_nor_the_late_rows_of_the_others(
         yield Punctuation.below("ts", 60)
         yield [ROW | {"ts": 3}]
 
-    query = WindowQuery(TWO)
+    query = open_plan(TWO)
     query.on_late(lambda table: through.set())
     run = EmbeddedRun(query, {"s": busy(), "t": silent()}, live=True)
     out: list[Any] = []
@@ -163,7 +164,7 @@ def test_an_error_of_a_source_comes_out_after_what_it_had_sent_and_ends_the_othe
         finally:
             finished.set()
 
-    query = WindowQuery(TWO)
+    query = open_plan(TWO)
     run = EmbeddedRun(query, {"s": breaks(), "t": endless()}, live=True, queue_rows=5)
     with pytest.raises(BrokenError, match="no more"):
         run.run()
@@ -175,7 +176,7 @@ def test_a_row_that_is_refused_stops_the_run_and_leaves_a_partial_file(tmp_path:
     items = [[ROW], Punctuation.below("ts", 40), [{"ts": "noon"}]]
     sink = FileSink(tmp_path / "out.ndjson")
     with pytest.raises(ValueError, match="stream 's', row 2"):
-        EmbeddedRun(WindowQuery(PLAN), {"s": items}, live=True, sinks=[sink]).run()
+        EmbeddedRun(open_plan(PLAN), {"s": items}, live=True, sinks=[sink]).run()
     assert [p.name for p in tmp_path.iterdir()] == ["out.partial.ndjson"]
 
 
@@ -186,7 +187,7 @@ def test_a_stopped_run_saves_and_goes_on_later(tmp_path: Path) -> None:
     for limit in (2, 3, 1000):
         items = cut(table, [11])
         seen = iter(range(limit))
-        run = EmbeddedRun(WindowQuery(PLAN), {"s": items}, checkpoint=tmp_path, live=True)
+        run = EmbeddedRun(open_plan(PLAN), {"s": items}, checkpoint=tmp_path, live=True)
         for got in run.tables():
             out += got.to_pylist()
             if next(seen, None) is None:
@@ -203,18 +204,18 @@ def test_a_source_that_knows_positions_is_asked_for_the_rest_only(tmp_path: Path
         asked.append((rows, punctuation))
         return iter([table.slice(rows)])
 
-    first = EmbeddedRun(WindowQuery(PLAN), {"s": [table.slice(0, 60)]}, checkpoint=tmp_path)
+    first = EmbeddedRun(open_plan(PLAN), {"s": [table.slice(0, 60)]}, checkpoint=tmp_path)
     iterator = first.tables()
     first.stop()
     assert list(iterator) == []
     for _ in range(2):
-        EmbeddedRun(WindowQuery(PLAN), {"s": begin}, checkpoint=tmp_path).run()
+        EmbeddedRun(open_plan(PLAN), {"s": begin}, checkpoint=tmp_path).run()
     assert asked == [(0, 0), (100, 0)]
 
 
 def test_results_can_go_to_several_places_and_parts_need_a_checkpoint(tmp_path: Path) -> None:
     heard: list[pa.Table] = []
-    run = EmbeddedRun(WindowQuery(PLAN), {"s": cut(disordered(), [9])}, checkpoint=tmp_path / "c",
+    run = EmbeddedRun(open_plan(PLAN), {"s": cut(disordered(), [9])}, checkpoint=tmp_path / "c",
                       sinks=[CallbackSink(heard.append), FileSink(tmp_path / "all.parquet"),
                              PartsSink(tmp_path / "parts")], checkpoint_rows=50)
     yielded = rows_of(run)
@@ -224,9 +225,9 @@ def test_results_can_go_to_several_places_and_parts_need_a_checkpoint(tmp_path: 
     assert len(parts) > 1
     assert [row for part in parts for row in pa.parquet.read_table(part).to_pylist()] == yielded
     with pytest.raises(CheckpointError, match="name a checkpoint"):
-        EmbeddedRun(WindowQuery(PLAN), {"s": []}, sinks=[PartsSink(tmp_path / "parts")])
+        EmbeddedRun(open_plan(PLAN), {"s": []}, sinks=[PartsSink(tmp_path / "parts")])
     with pytest.raises(CheckpointError, match="belong to another run"):
-        EmbeddedRun(WindowQuery(PLAN), {"s": []}, sinks=[PartsSink(tmp_path / "parts")],
+        EmbeddedRun(open_plan(PLAN), {"s": []}, sinks=[PartsSink(tmp_path / "parts")],
                     checkpoint=tmp_path / "other").run()
     with pytest.raises(SourceError, match="parts cannot be"):
         PartsSink(tmp_path, ".doc")
@@ -250,7 +251,7 @@ def test_a_run_that_dies_within_a_checkpoint_loses_and_repeats_nothing(tmp_path:
                 raise KeyboardInterrupt
 
     def run(sink: PartsSink) -> None:
-        EmbeddedRun(WindowQuery(PLAN), {"s": cut(disordered(), [9])}, checkpoint=tmp_path / "c", sinks=[sink],
+        EmbeddedRun(open_plan(PLAN), {"s": cut(disordered(), [9])}, checkpoint=tmp_path / "c", sinks=[sink],
                     checkpoint_rows=40).run()
 
     with pytest.raises(KeyboardInterrupt):
@@ -274,7 +275,7 @@ async def slowly(items: list[Any]) -> AsyncIterator[Any]:
 
 def test_an_async_iterable_runs_on_a_loop_of_its_own() -> None:
     items = list(cut(disordered(), [9]))
-    assert bag(rows_of(EmbeddedRun(WindowQuery(PLAN), {"s": slowly(items)}, live=True))) == bag(expected(s=items))
+    assert bag(rows_of(EmbeddedRun(open_plan(PLAN), {"s": slowly(items)}, live=True))) == bag(expected(s=items))
 
 
 def test_an_async_iterable_that_waits_for_ever_is_given_up_when_the_run_stops() -> None:
@@ -288,7 +289,7 @@ def test_an_async_iterable_that_waits_for_ever_is_given_up_when_the_run_stops() 
         finally:
             closed.set()
 
-    query = WindowQuery(PLAN)
+    query = open_plan(PLAN)
     run = EmbeddedRun(query, {"s": AsyncSource(waits())}, live=True)
     arrived = Event()
     query.on_window(lambda event: arrived.set())
@@ -315,7 +316,7 @@ def test_policies_that_look_at_the_clock_are_ticked_while_sources_are_silent() -
         release.wait(30)
 
     times = iter(range(0, 10**9, 5_000_000))
-    run = EmbeddedRun(WindowQuery(plan, progress="ordered, lull=40ms"), {"s": silent()}, live=True,
+    run = EmbeddedRun(open_plan(plan, progress="ordered, lull=40ms"), {"s": silent()}, live=True,
                       clock=lambda: next(times))
     assert next(run.tables()).column("n").to_pylist() == [1], "closed by the clock, not by the end"
     release.set()
@@ -326,7 +327,7 @@ def test_policies_that_look_at_the_clock_are_ticked_while_sources_are_silent() -
 
 def test_what_cannot_be_a_source_is_refused() -> None:
     with pytest.raises(PlanError, match="no input for the stream 's'"):
-        EmbeddedRun(WindowQuery(PLAN), {})
+        EmbeddedRun(open_plan(PLAN), {})
     with pytest.raises(SourceError, match="cannot be read from a int"):
         as_source(5, "s")
     assert isinstance(as_source(lambda rows, punctuation: [], "s"), PositionSource)

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from embedded.plans import COLUMNS, TEN_BY_FIVE, aggregate, bag, call, run_timeline, source
 from embedded.test_embedded_query import items, places, policies, shapes, specs
+from oracle.questions import Oracle
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.embedded import WindowEvent, WindowQuery
-from panewise.engines.oracle import Oracle
+from panewise.dataflow import Query, WindowEvent, open_plan
+from panewise.dataflow.profile import Profile
 from panewise.plan.nodes import Union
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival
@@ -47,7 +48,7 @@ def test_the_sum_of_all_changes_is_the_final_result(
         *, shape: str, spec: SlidingWindow, late: str, cuts: frozenset[int], saves: frozenset[int], emit: str,
         arrivals: list[tuple[str, Any]]) -> None:
     plan = shapes(spec)[shape]
-    query = WindowQuery(plan, late=late, emit=emit)
+    query = open_plan(plan, late=late, emit=emit)
     timeline = [Arrival(name, item) for name, item in arrivals if name in query.streams]
     found, _ = run_timeline(query, timeline, cuts, saves, late=late, emit=emit)
     assert summed(found) == bag(Oracle(plan, timeline, late=late).results())
@@ -57,7 +58,7 @@ def test_the_sum_of_all_changes_is_the_final_result(
 @given(specs, st.lists(items, max_size=12))
 def test_on_change_the_changes_so_far_are_what_holds_now(spec: SlidingWindow, some: list[Any]) -> None:
     plan = aggregate(source(), spec)
-    query, final = WindowQuery(plan, emit="change"), WindowQuery(plan)
+    query, final = open_plan(plan, emit="change"), open_plan(plan)
     changes: list[dict[str, Any]] = []
     closed: list[dict[str, Any]] = []
     for item in some:
@@ -68,7 +69,7 @@ def test_on_change_the_changes_so_far_are_what_holds_now(spec: SlidingWindow, so
 
 
 def test_an_early_result_is_corrected_when_it_changes_and_not_repeated_when_it_closes() -> None:
-    query = WindowQuery(aggregate(source(), SlidingWindow(10, 10), calls=COUNT), emit="change")
+    query = open_plan(aggregate(source(), SlidingWindow(10, 10), calls=COUNT), emit="change")
 
     def seen(table: pa.Table) -> list[tuple[int, int]]:
         return [(row["n"], row["change"]) for row in table.to_pylist()]
@@ -80,7 +81,7 @@ def test_an_early_result_is_corrected_when_it_changes_and_not_repeated_when_it_c
 
 
 def test_early_results_come_at_every_step_of_the_watermark_and_only_then() -> None:
-    query = WindowQuery(aggregate(source(), SlidingWindow(100, 100), calls=COUNT), emit="early:10")
+    query = open_plan(aggregate(source(), SlidingWindow(100, 100), calls=COUNT), emit="early:10")
     out = []
     for ts in (3, 5, 12, 14, 30):
         out.append([(r["n"], r["change"]) for r in query.push("s", [ROW | {"ts": ts}]).to_pylist()])
@@ -89,7 +90,7 @@ def test_early_results_come_at_every_step_of_the_watermark_and_only_then() -> No
 
 
 def test_early_results_by_the_wall_clock_come_with_ticks() -> None:
-    query = WindowQuery(aggregate(source(), SlidingWindow(100, 100), calls=COUNT), emit="clock:5s")
+    query = open_plan(aggregate(source(), SlidingWindow(100, 100), calls=COUNT), emit="clock:5s")
     assert query.clock_step == 5_000_000
     query.push("s", [ROW])
     assert [query.tick(now * 1_000_000).num_rows for now in (10, 12, 15, 20)] == [1, 0, 0, 0]
@@ -100,15 +101,15 @@ def test_early_results_by_the_wall_clock_come_with_ticks() -> None:
 @pytest.mark.parametrize("emit", ["sometimes", "early", "early:", "early:0", "early:3 s", "final:3", "clock:5 rows"])
 def test_an_emission_policy_that_says_nothing_is_refused(emit: str) -> None:
     with pytest.raises(PlanError, match="emission policy"):
-        WindowQuery(aggregate(source()), emit=emit)
+        open_plan(aggregate(source()), emit=emit)
 
 
 def test_a_result_column_named_change_and_a_checkpoint_of_another_policy_are_refused() -> None:
     with pytest.raises(PlanError, match="another name"):
-        WindowQuery(aggregate(source(), calls=(call("change", "count"),)), emit="change")
-    saved = WindowQuery(aggregate(source()), emit="change").snapshot()
+        open_plan(aggregate(source(), calls=(call("change", "count"),)), emit="change")
+    saved = open_plan(aggregate(source()), emit="change").snapshot()
     with pytest.raises(CheckpointError, match="emission policy 'change'"):
-        WindowQuery(aggregate(source())).restore(saved)
+        open_plan(aggregate(source())).restore(saved)
 
 
 # -- late rows
@@ -116,7 +117,7 @@ def test_a_result_column_named_change_and_a_checkpoint_of_another_policy_are_ref
 
 @pytest.mark.parametrize("policy", ["drop", "side"])
 def test_late_rows_come_with_the_bound_they_missed(policy: str) -> None:
-    query, keeping = (WindowQuery(aggregate(source()), late=policy) for _ in range(2))
+    query, keeping = (open_plan(aggregate(source()), late=policy) for _ in range(2))
     heard: list[pa.Table] = []
     query.on_late(heard.append)
     for one in (query, keeping):
@@ -135,7 +136,7 @@ def test_late_rows_come_with_the_bound_they_missed(policy: str) -> None:
 def test_times_of_late_rows_are_times_and_the_end_of_a_group_is_no_time() -> None:
     plan = aggregate(source(columns=COLUMNS | {"ts": pa.timestamp("us", tz="UTC"), "late": pa.int64()}),
                      SlidingWindow(60_000_000, 60_000_000), ordinal=OrdinalKind.TIMESTAMP)
-    query = WindowQuery(plan, late="side", progress="late:10s")
+    query = open_plan(plan, late="side", progress="late:10s")
     for second in (30, 50, 35):
         query.push("s", [ROW | {"ts": datetime(2026, 1, 1, 0, 0, second), "late": 1}])
     query.push("s", END)
@@ -144,7 +145,7 @@ def test_times_of_late_rows_are_times_and_the_end_of_a_group_is_no_time() -> Non
     assert why == [
         {"stream": "s", "row": 3, "bound": datetime(2026, 1, 1, 0, 0, 40, tzinfo=UTC), "by": timedelta(seconds=5)},
         {"stream": "s", "row": 4, "bound": None, "by": None}]
-    again = WindowQuery(plan, late="side", progress="late:10s")
+    again = open_plan(plan, late="side", progress="late:10s")
     again.restore(query.snapshot())
     assert again.late_report == query.late_report
     assert again.take_late_rows().column_names == [*COLUMNS, "late"]
@@ -155,7 +156,7 @@ def test_times_of_late_rows_are_times_and_the_end_of_a_group_is_no_time() -> Non
 
 
 def test_openings_and_closings_are_told_as_they_happen() -> None:
-    query = WindowQuery(aggregate(source(), SlidingWindow(10, 10), calls=COUNT))
+    query = open_plan(aggregate(source(), SlidingWindow(10, 10), calls=COUNT))
     heard: list[WindowEvent] = []
     query.push("s", [ROW])
     query.on_window(heard.append)
@@ -172,9 +173,9 @@ def test_openings_and_closings_are_told_as_they_happen() -> None:
 STAMPED = COLUMNS | {"ts": pa.timestamp("us", tz="UTC")}
 
 
-def ticking(progress: Any) -> WindowQuery:
+def ticking(progress: Any) -> Query:
     union = Union((source("s", STAMPED), source("t", STAMPED)))
-    return WindowQuery(aggregate(union, SlidingWindow(10_000_000, 10_000_000), calls=COUNT,
+    return open_plan(aggregate(union, SlidingWindow(10_000_000, 10_000_000), calls=COUNT,
                                    ordinal=OrdinalKind.TIMESTAMP), progress=progress, late="drop")
 
 
@@ -222,7 +223,7 @@ def test_a_lull_and_a_heartbeat_follow_the_clock() -> None:
 
 
 def test_ticks_do_nothing_where_no_policy_looks_at_the_clock() -> None:
-    query = WindowQuery(aggregate(source()))
+    query = open_plan(aggregate(source()))
     query.push("s", [ROW])
     assert query.clock_step is None
     assert query.tick(10**15).num_rows == 0
@@ -232,7 +233,7 @@ def test_ticks_do_nothing_where_no_policy_looks_at_the_clock() -> None:
 
 
 def test_the_status_lists_open_windows_and_what_closes_them() -> None:
-    query = WindowQuery(aggregate(source(), TEN_BY_FIVE))
+    query = open_plan(aggregate(source(), TEN_BY_FIVE))
     query.push("s", [ROW, ROW | {"ts": 7, "k": "b"}])
     query.push("s", Punctuation.below("ts", 6))
     status = query.status()
@@ -251,11 +252,14 @@ def test_the_status_lists_open_windows_and_what_closes_them() -> None:
 
 def test_time_per_operator_is_counted_where_asked_for() -> None:
     plan = shapes(SlidingWindow(10, 5))["union"]
-    query = WindowQuery(plan, profile=True)
+    query = open_plan(plan)
+    profile = Profile(query)
     found, _ = run_timeline(query, [Arrival("s", ROW), Arrival("t", ROW), Arrival("s", Punctuation.below("ts", 9))])
-    assert query.profile is not None
-    assert query.profile["s: Select"].rows == 1
-    assert query.profile["aggregate: count"].calls == 2
-    assert all(spent.seconds > 0 for spent in query.profile.values())
-    plain, _ = run_timeline(WindowQuery(plan), [Arrival("s", ROW), Arrival("t", ROW)])
+    selects = [spent for spent in profile.steps.values() if spent.name == "Filter"]
+    [number] = profile.parts
+    assert [spent.rows for spent in selects] == [1]
+    assert profile.parts[number]["count"].calls == 2
+    assert profile.steps[number].out == len(found)
+    assert all(spent.seconds > 0 for spent in (*profile.steps.values(), *profile.parts[number].values()))
+    plain, _ = run_timeline(open_plan(plan), [Arrival("s", ROW), Arrival("t", ROW)])
     assert bag(found) == bag(plain)

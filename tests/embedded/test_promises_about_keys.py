@@ -9,9 +9,9 @@ import pytest
 
 from conformance.compare import assert_same_rows
 from embedded.join_plans import run
+from oracle.questions import Oracle
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
-from panewise.engines.oracle.engine import Oracle
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 

@@ -8,10 +8,10 @@ import pytest
 
 from conformance.compare import assert_same_rows
 from embedded.plans import run_timeline
-from panewise.engines.embedded import open_plan
-from panewise.engines.oracle.engine import Oracle
+from oracle.questions import Oracle
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import Node, WindowAggregate
-from panewise.planner.stream_joins import has_stream_join
+from panewise.planner.facts.stream_joins import has_stream_join
 from panewise.sql import parse
 from relations.running import bag
 from relations.test_query_texts import RELATIONS

@@ -18,7 +18,7 @@ import panewise as pw
 from panewise.core.errors import BadRowError
 from panewise.engines.embedded.sources import SocketSource
 from panewise.engines.embedded.sources.lines import READ_BYTES
-from panewise.engines.embedded.sources.sockets import Address
+from panewise.files.senders import Address
 
 QUERY = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
 ROW = b'{"ts": 1}\n'
@@ -138,7 +138,7 @@ def test_a_line_without_an_end_is_not_kept_in_memory() -> None:
         with source.address.connect() as peer:
             for _ in range(200):
                 peer.sendall(b"x" * 100_000 if held else b"{" + b"x" * 99_999)
-                held.append(len(source.text.cutter.unfinished))
+                held.append(sum(map(len, source.text.cutter._pieces)))
             peer.sendall(b"\n" + ROW)
 
     thread = Thread(target=send)

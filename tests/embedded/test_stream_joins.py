@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conformance.compare import assert_same_rows
 from embedded.join_plans import aggregated, rows_out, run, timeline
-from panewise.engines.oracle.engine import Oracle
+from oracle.questions import Oracle
 from panewise.plan.nodes import Node
 
 randoms = st.randoms(use_true_random=False)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import panewise as pw
-from panewise.queries.events import WindowEvent
+from panewise.dataflow import WindowEvent
 
 WRITERS, PUSHES, ROWS = 6, 100, 5
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from conformance.compare import assert_same_rows
 from embedded.join_plans import run
+from oracle.questions import Oracle
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import BandJoin, Join
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline

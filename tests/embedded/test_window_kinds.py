@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from conformance.compare import assert_same_rows
 from embedded.plans import COLUMNS, call, run_timeline
+from oracle.questions import Oracle
 from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import (
     Filter,
     NamedScalar,
@@ -72,7 +72,7 @@ def check(node: WindowAggregate, items: list[Any], policy: str, cuts: frozenset[
           saves: frozenset[int] = frozenset()) -> list[dict[str, Any]]:
     timeline: Timeline = [Arrival("s", item) for item in items]
     oracle = Oracle(node, timeline, late=policy)
-    found, query = run_timeline(WindowQuery(node, late=policy), timeline, cuts, saves, late=policy)
+    found, query = run_timeline(open_plan(node, late=policy), timeline, cuts, saves, late=policy)
     assert_same_rows(found, oracle.results())
     if policy != "drop":
         assert_same_rows(query.late_rows.to_pylist(), oracle.late_rows())
@@ -141,7 +141,7 @@ def test_a_row_after_the_end_of_its_group_is_in_no_window_also_of_a_window_witho
 
 def pushed(node: WindowAggregate, items: list[Any]) -> list[list[tuple[Any, ...]]]:
     """What comes out with each item, and at the end: the window, the group and the count."""
-    query = WindowQuery(node)
+    query = open_plan(node)
     tables = [*(query.push("s", item if isinstance(item, Punctuation) else [item]) for item in items), query.finish()]
     return [[(r.get("wid", r.get("window")), r.get("k"), r["n"]) for r in t.to_pylist()] for t in tables]
 
@@ -162,7 +162,7 @@ def test_a_promise_about_one_group_puts_out_its_landmark_windows_only() -> None:
 
 
 def test_a_landmark_of_many_windows_keeps_one_partial_per_group() -> None:
-    query = WindowQuery(plan(LandmarkWindow(10), ("k",)))
+    query = open_plan(plan(LandmarkWindow(10), ("k",)))
     for ts in range(0, 1000, 5):
         query.push("s", [row(ts), row(ts, "b")])
         query.push("s", Punctuation.below("ts", ts))
@@ -224,7 +224,7 @@ def test_operators_below_and_above(shape: str) -> None:
         node = shapes(spec)[shape]
         streams = {n.name for n in node.walk() if isinstance(n, Source)}
         timeline: Timeline = [Arrival(name, item) for name, item in drawn if name in streams]
-        found, _ = run_timeline(WindowQuery(node), timeline, cuts, saves)
+        found, _ = run_timeline(open_plan(node), timeline, cuts, saves)
         assert_same_rows(found, Oracle(node, timeline).results())
 
     run()
@@ -236,7 +236,7 @@ def test_open_windows_can_be_looked_at(kind: str) -> None:
     @given(SPECS[kind], groupings, st.lists(st.one_of(rows, promises), max_size=10))
     def run(spec: WindowSpec, keys: tuple[str, ...], items: list[Any]) -> None:
         node = plan(spec, keys)
-        query, plain = WindowQuery(node, events=True), WindowQuery(node)
+        query, plain = open_plan(node, events=True), open_plan(node)
         done: list[dict[str, Any]] = []
         for item in items:
             done += query.push("s", item if isinstance(item, Punctuation) else [item]).to_pylist()
@@ -252,7 +252,7 @@ def test_open_windows_can_be_looked_at(kind: str) -> None:
 
 @pytest.mark.parametrize("spec", [SessionWindow(3), LandmarkWindow(5), BandWindow.since(0)], ids=lambda s: s.kind)
 def test_a_late_row_stops_the_run_where_it_should(spec: WindowSpec) -> None:
-    query = WindowQuery(plan(spec, ("k",)), late="error")
+    query = open_plan(plan(spec, ("k",)), late="error")
     query.push("s", [row(7)])
     query.push("s", Punctuation.below("ts", 6))
     with pytest.raises(LateRowError, match="row 2 of s is late: ts is 5"):

@@ -23,10 +23,10 @@ from errata.golab_algorithms import (
     youngest_slots,
 )
 from oracle.building import by_time, joined, last, project, source, window
+from oracle.questions import Oracle
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle
-from panewise.kernels.relations.delta import Delta, Lives, Uids
-from panewise.kernels.relations.distinct import DistinctByEnd
+from panewise.kernels.relations.distinct.distinct import DistinctByEnd
+from panewise.kernels.relations.edges.delta import Delta, Lives, Uids
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,

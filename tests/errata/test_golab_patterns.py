@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle.building import by_time, source
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import (
     Join,
     Node,
@@ -24,7 +24,7 @@ from panewise.plan.nodes import (
     Window,
     WindowClause,
 )
-from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.facts.labels import UpdatePattern, label
 from panewise.progress.timeline import Timeline
 from panewise.windows.sliding import SlidingWindow
 

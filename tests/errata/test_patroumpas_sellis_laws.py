@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle.building import by_time, call, clause, grouped, joined, last, over_rows, project, rows, source
+from oracle.questions import Oracle
 from panewise.core.errors import SqlError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle
 from panewise.engines.oracle.tuples import Tup
 from panewise.plan.nodes import (
     Distinct,

@@ -11,7 +11,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from oracle.building import by_time, project, source, window
-from panewise.engines.oracle import Oracle
+from oracle.questions import Oracle
 from panewise.plan.nodes import BagDifference, Distinct, Union
 from panewise.progress.timeline import Timeline
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from oracle.questions import Oracle
 from panewise.core.errors import SqlError
 from panewise.core.time import MINUTE, SECOND
-from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import Node, Source, TumblingJoin, WindowAggregate
 from panewise.progress.timeline import Timeline, timeline
 from panewise.sql import parse

@@ -18,9 +18,9 @@ from functions.refusals import REFUSED, REFUSED_ROWS
 from panewise.core.errors import EvaluationError
 from panewise.core.scalar import Scalar
 from panewise.functions import evaluate
-from panewise.functions.by_value import ValueFailure
-from panewise.functions.linear_patterns import linear
-from panewise.functions.patterns import java_pattern
+from panewise.functions.binding.by_value import ValueFailure
+from panewise.functions.texts.linear_patterns import linear
+from panewise.functions.texts.patterns import java_pattern
 from panewise.functions.types import INTERVAL_MONTHS
 
 COMPARED = compared()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from panewise.aggregates.registry import names as aggregate_names
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
-from panewise.functions.library import supported_names
+from panewise.functions.binding.library import supported_names
 
 COLUMNS = {
     "ts": pa.timestamp("us", tz="UTC"),

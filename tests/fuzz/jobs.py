@@ -17,13 +17,15 @@ import pyarrow as pa
 
 from embedded.disordered import PLAN, cut, disordered
 from embedded.plans import bag
-from panewise.api.checkpoints import CheckpointLabel
+from oracle.questions import Oracle
 from panewise.core.errors import PanewiseError
-from panewise.engines.embedded import EmbeddedRun, WindowQuery
+from panewise.dataflow import open_plan
+from panewise.engines.checkpoints import CheckpointLabel
+from panewise.engines.embedded import EmbeddedRun
 from panewise.engines.embedded.positions import AnyItem, Position, skip
 from panewise.engines.embedded.sinks import PartsSink
 from panewise.engines.embedded.sources.base import StreamSource
-from panewise.engines.oracle import Oracle
+from panewise.planner.options import RunOptions
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival
 
@@ -60,10 +62,10 @@ class ForgetfulSender(StreamSource):
 
 def run_job(home: Path, *, batch: int = 20, say: Callable[[], object] = quiet) -> list[dict[str, Any]]:
     """Start it, or go on with it; all its results, those of earlier runs first."""
-    label = CheckpointLabel.claim(home / "state", PLAN, {"s": "a sender"}, engine="embedded", late=LATE,
-                                  progress="source")
+    label = CheckpointLabel.claim(home / "state", PLAN, {"s": "a sender"}, RunOptions(late=LATE),
+                                  engine="embedded")
     try:
-        run = EmbeddedRun(WindowQuery(PLAN, late=LATE), {"s": ForgetfulSender(home / "acknowledged", batch, say)},
+        run = EmbeddedRun(open_plan(PLAN, late=LATE), {"s": ForgetfulSender(home / "acknowledged", batch, say)},
                           checkpoint=label.store, checkpoint_rows=CHECKPOINT_ROWS, keep_results=True,
                           sinks=[PartsSink(home / "out", ".ndjson")])
         rows = [row for table in run.tables() for row in table.to_pylist()]

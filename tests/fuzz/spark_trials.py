@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from fuzz.forks import REFUSED, in_child
 from fuzz.injector import FAULTS, Injector, failing
 from fuzz.storage_trials import TrialError, folder, must
-from panewise.api.kept_batches import KeptBatches
-from panewise.engines.spark.sinks import PartsWriter, committed_parts
+from panewise.engines.spark.files.kept_batches import KeptBatches
+from panewise.engines.spark.io.sinks import PartsWriter, committed_parts
 from panewise.storage import DirectoryChunks, disk
 
 BATCHES, TASKS = 5, 2

@@ -10,7 +10,7 @@ import pytest
 from fuzz.spark_trials import rows_of
 from fuzz.test_storage_trials import fuzz
 from panewise.core.errors import CheckpointError
-from panewise.engines.spark.sinks import COMMITTED, STAGED, PartsWriter, committed_parts
+from panewise.engines.spark.io.sinks import COMMITTED, STAGED, PartsWriter, committed_parts
 from panewise.storage.lock import OwnerLock
 
 

@@ -24,7 +24,6 @@ import pyarrow as pa
 
 from fuzz.grammar import typed_catalog
 from fuzz.texts import Text, texts
-from panewise.api.explaining import explain_streams
 from panewise.core.errors import (
     BeyondCalendarError,
     EvaluationError,
@@ -35,11 +34,13 @@ from panewise.core.errors import (
 )
 from panewise.core.places import OF_OPTIONS
 from panewise.core.schema import Catalog
+from panewise.dataflow import open_plan
+from panewise.engines.embedded.explaining import explain_streams
 from panewise.plan.nodes import Named, Node
-from panewise.plan.text import render
-from panewise.planner.legal_form import legal_form
-from panewise.queries.opening import open_plan
+from panewise.planner.legal.legal_form import legal_form
+from panewise.planner.options import RunOptions
 from panewise.sql import parse
+from plan_text import render
 from sql.sql_cases import catalog
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -92,7 +93,8 @@ def trial(text: Text, number: int) -> str:
             return ran(text, plan, number)
         if number % EXPLAINED:
             return "planned"
-        if not explain_streams(plan, stats={"rows_per_second": 1000, "groups": 10} if number % 3 == 0 else None):
+        if not explain_streams(plan, options=RunOptions(stats={"rows_per_second": 1000, "groups": 10} if number % 3 == 0
+                                                    else None)):
             raise AssertionError("nothing was explained")
         return "explained"
     except SqlError as error:

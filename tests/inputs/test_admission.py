@@ -18,7 +18,8 @@ from panewise.core.bad_rows import SHOWN_CHARACTERS
 from panewise.core.errors import BadRowError, PlanError, ProgressError, SchemaError
 from panewise.engines.embedded.sources import SocketSource
 from panewise.files.reader import FileStream
-from panewise.progress.punctuation import Between, Punctuation
+from panewise.progress.patterns import Between
+from panewise.progress.punctuation import Punctuation
 
 COUNT = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
 RELATION = "SELECT k, count(*) AS n FROM s [RANGE 5] GROUP BY k"

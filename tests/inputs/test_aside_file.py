@@ -9,13 +9,13 @@ import pytest
 import panewise as pw
 from fuzz.injector import failing
 from panewise.core.errors import CheckpointError, SourceError
-from panewise.engines.embedded import RunningQuery
+from panewise.dataflow import Query
 from panewise.storage import disk
 
 TEXT = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
 
 
-def opened(path: Path) -> RunningQuery:
+def opened(path: Path) -> Query:
     return pw.open_query(TEXT, s="ts bigint", bad_rows=f"aside:{path}")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import panewise as pw
 from panewise import Punctuation
-from panewise.core.errors import PanewiseError, PlanError, ProgressError, SchemaError, SqlError
+from panewise.core.errors import EvaluationError, PanewiseError, PlanError, ProgressError, SchemaError, SqlError
 from panewise.windows.linear import LinearWindow
 
 ROWS = [{"ts": i, "k": "a", "x": float(i)} for i in range(10)]
@@ -43,8 +43,6 @@ def test_quantities_may_have_exponents(engine: str) -> None:
     "SELECT count(*) [RANGE 1e-999999999, SLIDE 10, WA ts] FROM s",
     "SELECT quantile(x, 0=.9) [RANGE 10, SLIDE 10, WA ts] FROM s",
     f"SELECT quantile(x, {DIGITS}) [RANGE 10, SLIDE 10, WA ts] FROM s",
-    "SELECT k FROM s UNION ALL SELECT ts FROM s",
-    "SELECT k FROM s [RANGE 5] UNION ALL SELECT ts FROM s [RANGE 5]",
     "SELECT k FROM s [RANGE 5] EXCEPT ALL SELECT ts FROM s [RANGE 5]",
     "SELECT count(*) AS n FROM s [ROWS 2 SLIDE 3 ticks]",
     "SELECT count(*) AS n FROM s [ROWS 2 ticks]",
@@ -73,9 +71,20 @@ def test_a_policy_of_too_many_digits_is_refused(policy: str, engine: str) -> Non
 
 
 @BOTH
-def test_a_union_whose_computed_columns_differ_in_type_is_refused(engine: str) -> None:
+@pytest.mark.parametrize("text", [
+    "SELECT k FROM s UNION ALL SELECT ts FROM s",
+    "SELECT k FROM s [RANGE 5] UNION ALL SELECT ts FROM s [RANGE 5]",
+    "SELECT upper(k) AS c FROM s UNION ALL SELECT ts + 1 AS c FROM s",
+])
+def test_text_in_a_union_with_numbers_is_read_as_one_as_in_spark(text: str, engine: str) -> None:
+    with pytest.raises(EvaluationError, match=r"CAST_INVALID_INPUT.*AS BIGINT"):
+        rows_of(text, engine)
+
+
+@BOTH
+def test_a_union_whose_columns_have_no_common_type_is_refused(engine: str) -> None:
     with pytest.raises(SchemaError, match="types"):
-        rows_of("SELECT upper(k) AS c FROM s UNION ALL SELECT ts + 1 AS c FROM s", engine)
+        rows_of("SELECT array(ts) AS c FROM s UNION ALL SELECT ts + 1 AS c FROM s", engine)
 
 
 @BOTH
@@ -172,3 +181,9 @@ def test_the_largest_jump_may_be_a_timedelta(engine: str) -> None:
     far = [*TIMES, {"ts": datetime(2027, 1, 1, tzinfo=UTC)}]
     found = pw.sql(text, s=far, engine=engine, max_jump=timedelta(seconds=5), bad_rows="skip")
     assert (found.status["bad"], [row["n"] for row in found]) == (1, [10])
+
+
+def test_text_that_is_no_number_beside_numbers_in_except_all_is_a_clear_error() -> None:
+    rows = {"s": [{"ts": 1, "v": 1}], "t": [{"ts": 1, "k": ""}]}
+    with pytest.raises(PanewiseError, match="CAST_INVALID_INPUT"):
+        pw.sql("SELECT v FROM s [RANGE 5] EXCEPT ALL SELECT (k) FROM t [RANGE 5]", streams=rows)

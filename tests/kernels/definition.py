@@ -10,8 +10,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kernels.tiny import CountRows, InOrder
-from panewise.kernels.base import WindowKernel
-from panewise.kernels.partials import bind
+from panewise.kernels.contract.kernel import WindowKernel
+from panewise.kernels.contract.partials import bind
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.sliding import SlidingWindow
 

@@ -15,6 +15,7 @@ from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.scalar import Scalar
 from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.pairing import Band, Buckets, Pairing
+from panewise.kernels.joins.progress import JoinProgress
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
 from panewise.progress.patterns import Constant
 from panewise.progress.punctuation import END, Punctuation
@@ -47,7 +48,7 @@ def table_of(side: int, rows: Sequence[Row]) -> tuple[pa.Table, Any]:
 
 def random_pairing(random: Random) -> Pairing:
     low, high = sorted((random.randint(-6, 6), random.randint(-6, 6)))
-    return Buckets(random.randint(1, 9)) if random.random() < 0.4 else Band(low, high)
+    return Buckets(random.randint(1, 9), random.randint(0, 8)) if random.random() < 0.4 else Band(low, high)
 
 
 def random_streams(random: Random, *, rows: int = 25, batch: int = 3, grouped: bool = True) -> list[Arriving]:
@@ -129,3 +130,8 @@ def run(join: Any, arriving: Iterable[Arriving]) -> list[tuple[Any, ...]]:
 
 def stored(join: OAJoin) -> int:
     return sum(store.rows for store in join.stores)
+
+
+def promised(progress: JoinProgress, side: int, bound: int) -> list[Punctuation]:
+    """What a join promises when an input has promised a bound."""
+    return progress.news() if progress.punctuate(side, Punctuation.below(progress.times[side], bound)) else []

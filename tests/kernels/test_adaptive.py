@@ -24,11 +24,11 @@ from kernels.definition import (
 )
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import CheckpointError, LateRowError, UnsupportedError
-from panewise.kernels.adaptive import AdaptiveKernel, Estimate, Unit
-from panewise.kernels.base import Mask, WindowKernel
-from panewise.kernels.open_duration import OpenDuration
-from panewise.kernels.partials import bind
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.contract.kernel import Mask, WindowKernel
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids.adaptive import AdaptiveKernel, Estimate, Unit
+from panewise.kernels.window_ids.open_duration import OpenDuration
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.calendar import CalendarWindow
 from panewise.windows.landmark import LandmarkWindow
@@ -143,62 +143,14 @@ def test_the_two_thresholds_keep_a_group_between_them_where_it_is() -> None:
             AdaptiveKernel(SlidingWindow(10, 10), KEYS, AGGREGATES, hysteresis=wrong)
 
 
-def test_the_model_subtracts_rows_that_lagging_sources_have_still_to_send() -> None:
-    def sides(offsets: list[int]) -> tuple[int, int]:
-        target = AdaptiveKernel(SlidingWindow(100, 10), pa.schema({"k": pa.int64()}),
-                                bind([("n", resolve("count"))], [[]]), estimate="model", sources=2, offsets=offsets)
-        values = np.arange(25) * 4
-        target.process(values, pa.table({"k": np.zeros(25, np.int64)}), [[]], sources=np.arange(25) % 2)
-        counters = target.counters()
-        return counters["buffered"], counters["partials"]
-
-    assert sides([0, 0]) == (0, 10)
-    assert sides([0, 90]) == (25, 0)
-
-
-def test_sources_that_were_not_announced_are_refused() -> None:
-    target = AdaptiveKernel(SlidingWindow(10, 5), pa.schema([]), bind([("n", resolve("count"))], [[]]), sources=2)
-    with pytest.raises(UnsupportedError, match="made for 2"):
-        target.process(np.array([1, 2]), pa.table({}), [[]], sources=np.array([0, 2]))
-    assert target.counters()["rows"] == 0
-
-
-def test_sources_change_sides_and_never_results() -> None:
-    outputs = []
-    model = {"sources": 3, "estimate": "model"}
-    for options in ({}, model, model | {"offsets": [0, 5, 30]}):
-        rng = np.random.default_rng(8)
-        target = AdaptiveKernel(SlidingWindow(20, 5), pa.schema({"k": pa.int64()}),
-                                bind([("s", resolve("sum"))], [[pa.int64()]]), **options)  # type: ignore[arg-type]
-        parts = []
-        for step in range(30):
-            sources = rng.integers(0, 3, 40)
-            values = 3 * step + rng.integers(0, 3, 40) - 4 * sources
-            keys = pa.table({"k": rng.zipf(1.5, 40) % 20})
-            target.process(values, keys, [[pa.array(values)]], sources=sources if options else None)
-            parts.append(target.advance(Punctuation.below("ts", 3 * step - 12)))
-            assert target.peek().num_rows == target.counters()["window_groups"]
-        outputs.append(sorted(map(str, pa.concat_tables([*parts, target.advance(END)]).to_pylist())))
-    assert outputs[0] == outputs[1] == outputs[2]
-
-
-def test_offsets_are_the_differences_of_high_watermarks_when_they_are_not_declared() -> None:
-    time = OpenDuration(SlidingWindow(10, 5), 3, None, "high")
-    time.saw(np.array([50, 20, 35]), 11, np.array([0, 1, 0]), 0)
-    assert time.offsets().tolist() == [0, 30, 0]
-    assert OpenDuration(SlidingWindow(10, 5), 2, [0, 7], "high").offsets().tolist() == [0, 7]
-    with pytest.raises(UnsupportedError, match="one offset per source"):
-        AdaptiveKernel(SlidingWindow(10, 5), KEYS, AGGREGATES, sources=2, offsets=[1])
-
-
 def test_e13_the_open_duration_is_range_plus_the_lag_and_not_twice_the_lag() -> None:
     durations = {}
     for since in ("high", "low"):
-        time = OpenDuration(SlidingWindow(100, 10), 1, None, since)  # type: ignore[arg-type]
+        time = OpenDuration(SlidingWindow(100, 10), since)  # type: ignore[arg-type]
         for ts in range(0, 500, 10):  # in order, progress is known 30 late
-            time.saw(np.array([ts]), ts // 10 + 9, None, ts - 30)
+            time.saw(np.array([ts]), ts // 10 + 9, ts - 30)
             time.closed((ts - 30) // 10)
-        durations[since] = time.wed()
+        durations[since] = time.duration or 0
     assert 100 <= durations["high"] + 10 <= 140
     assert durations["low"] == durations["high"] + 30
 
@@ -270,10 +222,8 @@ def test_windows_that_need_more_than_the_row_are_refused() -> None:
 @pytest.mark.parametrize("before", UNITS)
 @pytest.mark.parametrize("after", UNITS)
 def test_a_state_may_be_restored_with_other_options(before: Unit, after: Unit) -> None:
-    def made(unit: Unit, sources: int) -> AdaptiveKernel:
-        return AdaptiveKernel(SlidingWindow(10, 5), KEYS, AGGREGATES, unit=unit, estimate="model", sources=sources)
-
-    saving, restored = made(before, 1), made(after, 2)
+    saving, restored = (kernel(SlidingWindow(10, 5), unit=unit, estimate=estimate)
+                        for unit, estimate in ((before, ESTIMATES[0]), (after, ESTIMATES[1])))
     feed(saving, [Row(ts, "a", 0) for ts in range(8)], 0)
     restored.restore(saving.snapshot())
     assert restored.advance(END).equals(saving.advance(END))

@@ -28,10 +28,10 @@ from kernels.definition import (
 )
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import LateRowError, UnsupportedError
-from panewise.kernels import context_free
-from panewise.kernels.buffering import BufferingKernel
-from panewise.kernels.partials import bind
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.buffering import BufferingKernel
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids import context_free
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.landmark import LandmarkWindow
 from panewise.windows.session import SessionWindow

@@ -13,18 +13,17 @@ import pytest
 
 from kernels.wild_floats import exact_average, exact_sum, exact_variance, wild_rows
 from panewise.aggregates.registry import resolve
-from panewise.core.errors import CheckpointError
-from panewise.kernels.adaptive import AdaptiveKernel
-from panewise.kernels.base import WindowKernel
-from panewise.kernels.buffering import BufferingKernel
-from panewise.kernels.landmark import LandmarkKernel
-from panewise.kernels.paned import PanedKernel
-from panewise.kernels.partials import BoundAggregate
-from panewise.kernels.rows import RowKernel
-from panewise.kernels.session import WINDOW_END, SessionKernel
-from panewise.kernels.tuple_slide import TupleSlideKernel
-from panewise.kernels.two_level import TwoLevelKernel
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.buffering import BufferingKernel
+from panewise.kernels.baselines.two_level import TwoLevelKernel
+from panewise.kernels.contract.kernel import WindowKernel
+from panewise.kernels.contract.partials import BoundAggregate
+from panewise.kernels.growing.landmark import LandmarkKernel
+from panewise.kernels.growing.session import WINDOW_END, SessionKernel
+from panewise.kernels.panes.pane_kernel import PanedKernel
+from panewise.kernels.positions.rows import RowKernel
+from panewise.kernels.positions.tuple_slide import TupleSlideKernel
+from panewise.kernels.window_ids.adaptive import AdaptiveKernel
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.landmark import LandmarkWindow
 from panewise.windows.rows import RowWindow
@@ -211,12 +210,3 @@ def test_the_examples_that_depended_on_the_kernel(kernel: type[WindowKernel]) ->
         for spec in (SlidingWindow(20, 3), SlidingWindow(30, 30), SlidingWindow(7, 1)):
             found = pushed(lambda spec=spec: kernel(spec, KEYS, AGGREGATES), rows, Random(1), delay=100)
             assert_exact(found, by_value(spec, rows))
-
-
-def test_a_state_of_the_format_before_is_refused_by_name() -> None:
-    class Before(WidKernel):
-        version = 3
-
-    saved = Before(SlidingWindow(4, 2), KEYS, AGGREGATES).snapshot()
-    with pytest.raises(CheckpointError, match="has version 3, this program reads version 4"):
-        WidKernel(SlidingWindow(4, 2), KEYS, AGGREGATES).restore(saved)

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_order_joins import InputBufferedJoin, MergedJoin, OrderedJoin, OutputBufferedJoin
 
 from kernels.joining import by_definition, random_pairing, random_streams, run, spec_of, table_of
 from panewise.core.errors import PlanError
 from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
-from panewise.kernels.joins.in_order import InputBufferedJoin, MergedJoin, OrderedJoin, OutputBufferedJoin
 from panewise.kernels.joins.pairing import Band
 from panewise.progress.punctuation import Punctuation
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from in_order_joins import InputBufferedJoin, OutputBufferedJoin
 
 from kernels.global_order import held_behind_its_own_newest, purged_by_the_other
-from kernels.joining import Arriving, Row, by_definition, promise, run, spec_of, table_of
+from kernels.joining import Arriving, Row, by_definition, promise, promised, run, spec_of, table_of
 from panewise.core.join_kinds import LEFT, RIGHT
-from panewise.kernels.joins.in_order import InputBufferedJoin, OutputBufferedJoin
 from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.pairing import Band, Buckets
 from panewise.kernels.joins.progress import JoinProgress
@@ -33,7 +33,7 @@ def test_w10_boxes_and_slabs_step_by_step() -> None:
     progress = JoinProgress(Band.of_ranges(2, 2), ("S0", "S1"))
     individual, boxes = [], []
     for side, bound in STEPS:
-        news = progress.advance(side, bound)
+        news = promised(progress, side, bound)
         individual.append((progress.individual(LEFT), progress.individual(RIGHT)))
         boxes.append([str(p) for p in news if len(p.patterns) == 2])
     assert individual == [(NO_BOUND, NO_BOUND), (-1, -1), (-1, 0), (0, 0), (0, 1)]
@@ -45,37 +45,24 @@ def test_w10_the_group_of_one_and_zero_is_complete_with_the_third_promise_or_onl
                                                                                                step: int) -> None:
     progress = JoinProgress(Band.of_ranges(2, 2), ("S0", "S1"))
     group = {"S0": 1, "S1": 0}
-    closed = [any(p.matches(group) for p in progress.advance(side, bound) if (len(p.patterns) == 2) == joint)
+    closed = [any(p.matches(group) for p in promised(progress, side, bound) if (len(p.patterns) == 2) == joint)
               for side, bound in STEPS]
     assert closed.index(True) == step - 1
 
 
 def test_a_box_is_kept_back_while_its_bounds_are_outside_each_others_window() -> None:
-    usual, all_of_them = (JoinProgress(Band.of_ranges(2, 3), ("l", "r"), all_boxes=every) for every in (False, True))
-    for progress in (usual, all_of_them):
-        progress.advance(LEFT, 10)
-    assert [str(p) for p in usual.advance(RIGHT, 6)] == ["(l < 4)", "(r < 6)"]
-    assert str(all_of_them.advance(RIGHT, 6)[-1]) == "(l < 10, r < 6)"
-    assert str(usual.advance(RIGHT, 7)[-1]) == "(l < 10, r < 7)"
-    assert "r < 13" not in str(usual.advance(RIGHT, 13)[-1])
+    usual = JoinProgress(Band.of_ranges(2, 3), ("l", "r"))
+    promised(usual, LEFT, 10)
+    assert [str(p) for p in promised(usual, RIGHT, 6)] == ["(l < 4)", "(r < 6)"]
+    assert str(promised(usual, RIGHT, 7)[-1]) == "(l < 10, r < 7)"
+    assert "r < 13" not in str(promised(usual, RIGHT, 13)[-1])
 
 
 def test_buckets_promise_no_further_than_the_bucket_of_the_bound() -> None:
     progress = JoinProgress(Buckets(10), ("l", "r"))
-    progress.advance(LEFT, 12)
-    assert [str(p) for p in progress.advance(RIGHT, 19)] == ["(l < 10)", "(r < 10)", "(l < 12, r < 19)"]
-    assert [str(p) for p in progress.advance(RIGHT, 20)] == ["(l < 12)"]  # 12 and 20: not in one bucket
-
-
-def test_the_later_time_needs_one_promise_and_the_earlier_one_both() -> None:
-    progress = JoinProgress(Band.of_ranges(5, 1), ("l", "r"))
-    progress.advance(LEFT, 20)
-    assert (progress.earliest(), progress.latest()) == (NO_BOUND, NO_BOUND)
-    progress.advance(RIGHT, 10)  # left from 5 on, right from 10 on
-    assert (progress.earliest(), progress.latest()) == (5, 10)
-    progress.advance(RIGHT, 22)
-    assert (progress.individual(LEFT), progress.individual(RIGHT)) == (17, 19)
-    assert (progress.earliest(), progress.latest()) == (17, 20)  # every result has a new row, from 20 on
+    promised(progress, LEFT, 12)
+    assert [str(p) for p in promised(progress, RIGHT, 19)] == ["(l < 10)", "(r < 10)", "(l < 12, r < 19)"]
+    assert [str(p) for p in promised(progress, RIGHT, 20)] == ["(l < 12)"]  # 12 and 20: not in one bucket
 
 
 # -- W11 -------------------------------------------------------------------------------------------------------------

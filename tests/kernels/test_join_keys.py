@@ -9,11 +9,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_order_joins import MergedJoin
 
 from panewise.core.join_kinds import LEFT, RIGHT
-from panewise.kernels.joins.bit_range import BitRange
-from panewise.kernels.joins.in_order import MergedJoin
-from panewise.kernels.joins.keys import JoinKeys
+from panewise.kernels.joins.keys import BitRange, JoinKeys
 from panewise.kernels.joins.oa_join import OAJoin
 from panewise.kernels.joins.pairing import Band, Buckets
 from panewise.kernels.joins.sides import JoinSide, JoinSpec
@@ -90,8 +89,8 @@ def test_keys_and_times_far_apart_meet_as_they_should(random: Random, apart: int
             join.rollback()
         found += join.process(side, *given_rows).to_pylist()
         if random.random() < 0.3:
-            saved, join = join.snapshot(), OAJoin(spec(Band(-1, 1)))
-            join.restore(saved)
+            saved, join = join.save(), OAJoin(spec(Band(-1, 1)))
+            join.load(*saved)
     assert len(found) == expected
     assert all(row["l.k"] == row["r.k"] == row["l.m"] == row["r.m"] and abs(row["l.ts"] - row["r.ts"]) <= 1
                for row in found)

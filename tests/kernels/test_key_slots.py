@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from panewise.kernels.cells_numba import find_codes
+from panewise.kernels.panes.cells_numba import find_codes
 
 KEYS = 1 << 15
 SLOTS = 4 * KEYS

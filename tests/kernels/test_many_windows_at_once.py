@@ -49,7 +49,7 @@ def test_states_that_move_into_panes_keep_their_windows() -> None:
 @pytest.mark.parametrize("aggregate", ["first(v)", "median(v)", "count(DISTINCT v)"])
 def test_windows_that_hold_the_same_rows_are_computed_once(aggregate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row is in 200,000 windows here, and what they hold changes six times."""
-    from panewise.kernels.table_stacks import TableStacks
+    from panewise.kernels.panes.table_stacks import TableStacks
 
     merges = []
     plain = TableStacks._merged

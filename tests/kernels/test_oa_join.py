@@ -68,8 +68,8 @@ def test_saved_and_restored_anywhere_it_goes_on_as_if_nothing_had_happened(rando
                 self.join.process(*rows)
                 self.join.rollback()
             if random.random() < 0.3:
-                saved, self.join = self.join.snapshot(), OAJoin(spec)
-                self.join.restore(saved)
+                saved, self.join = self.join.save(), OAJoin(spec)
+                self.join.load(*saved)
             return self.join.process(*rows)
 
         def advance(self, *promised: Any) -> Any:
@@ -263,8 +263,8 @@ def test_columns_of_all_kinds_come_back_as_they_were_stored() -> None:
         expected += table.to_pylist()
         join.process(LEFT, table, times)
     join.advance(RIGHT, Punctuation.below("r.ts", 8))
-    saved, join = join.snapshot(), OAJoin(join.spec)
-    join.restore(saved)
+    saved, join = join.save(), OAJoin(join.spec)
+    join.load(*saved)
     order = np.random.default_rng(1).permutation(np.arange(8, 40))
     found = join.process(RIGHT, pa.table({"r.ts": order}), order).drop_columns(["r.ts"])
     assert found.schema == left
@@ -305,13 +305,17 @@ def test_what_cannot_be_joined_is_refused_by_name() -> None:
 def test_a_state_of_another_join_or_a_damaged_one_is_refused() -> None:
     join = OAJoin(spec_of(Band(0, 3)))
     join.process(LEFT, *table_of(LEFT, [(1, "a", 0)]))
-    saved = join.snapshot()
+    saved = join.save()
     with pytest.raises(CheckpointError, match="another query"):
-        OAJoin(spec_of(Band(0, 4))).restore(saved)
+        OAJoin(spec_of(Band(0, 4))).load(*saved)
     with pytest.raises(CheckpointError, match="another query"):
-        OAJoin(spec_of(Band(0, 3), kind=JoinKind.LEFT)).restore(saved)
-    with pytest.raises(CheckpointError):
-        OAJoin(spec_of(Band(0, 3))).restore(saved[: len(saved) // 2])
+        OAJoin(spec_of(Band(0, 3), kind=JoinKind.LEFT)).load(*saved)
+    header, tables = saved
+    at = tables["left"].schema.get_field_index("key0")
+    field = tables["left"].schema.field(at)
+    damaged = tables["left"].set_column(at, field, pa.nulls(tables["left"].num_rows, field.type))
+    with pytest.raises(CheckpointError, match="a stored row has no key"):
+        OAJoin(spec_of(Band(0, 3))).load(header, {**tables, "left": damaged})
 
 
 def test_counters_tell_rows_that_can_still_match_from_rows_that_are_only_held() -> None:
@@ -351,7 +355,7 @@ def test_what_was_promised_before_a_restart_is_not_promised_again() -> None:
     for side, key in ((LEFT, None), (RIGHT, None), (LEFT, "a"), (RIGHT, "a")):
         join.advance(side, promise(side, 20 if key is None else 40, key))
     again = OAJoin(spec_of(Band.of_ranges(2, 2)))
-    again.restore(join.snapshot())
+    again.load(*join.save())
     assert again.progress.news() == join.progress.news() == []
     for side in (LEFT, RIGHT):
         assert again.progress.sent[side].snapshot() == join.progress.sent[side].snapshot()

@@ -14,10 +14,10 @@ from kernels.tiny import InOrder
 from panewise.aggregates.count import Count
 from panewise.aggregates.extremes import Max, Min
 from panewise.aggregates.sums import Avg, Sum
-from panewise.kernels.fifo_log import FifoLog, Windows
-from panewise.kernels.open_rows import OpenRows, RowRun
-from panewise.kernels.partials import bind
-from panewise.kernels.state_columns import StateColumns
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.contract.state_columns import StateColumns
+from panewise.kernels.positions.fifo_log import FifoLog, Windows
+from panewise.kernels.positions.open_rows import OpenRows, RowRun
 
 NUMBERS = bind([("n", Count()), ("low", Min()), ("high", Max()), ("total", Sum())],
                [(), (pa.int64(),), (pa.float64(),), (pa.int64(),)])

@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels import dense_panes
-from panewise.kernels.key_table import KeyTable
-from panewise.kernels.paned import PanedKernel
-from panewise.kernels.partials import BoundAggregate
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.contract.partials import BoundAggregate
+from panewise.kernels.groups.key_table import KeyTable
+from panewise.kernels.panes import pane_arrays as dense_panes
+from panewise.kernels.panes.pane_kernel import PanedKernel
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.sliding import SlidingWindow
 
@@ -167,7 +167,7 @@ def test_groups_spread_thin_over_panes_leave_the_arrays(monkeypatch: pytest.Monk
 
 
 def test_groups_that_went_away_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("panewise.kernels.paned.FEW_KEYS", 64)
+    monkeypatch.setattr("panewise.kernels.panes.pane_kernel.FEW_KEYS", 64)
     paned = EarlyDense(SlidingWindow(8, 4), KEYS, AGGREGATES)
     paned._look_at_keys = 64
     for step in range(60):

@@ -10,17 +10,26 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernels.tiny import CountRows, Extreme, InOrder, Total
+from kernels.tiny import CountRows, InOrder, Total
 from panewise.aggregates.registry import resolve
-from panewise.kernels import dense
-from panewise.kernels.panes import PANE_ID, pane_ids, panes_per_slide, panes_per_window, roll_up, window_range
-from panewise.kernels.partials import BoundAggregate, bind, finish_partials, partial_table
+from panewise.kernels.contract.partials import BoundAggregate, bind, finish_partials, partial_table
+from panewise.kernels.panes import block_scans as dense
+from panewise.kernels.panes import pane_tables as tables
+from panewise.kernels.panes.pane_tables import (
+    PANE_ID,
+    pane_ids,
+    panes_per_slide,
+    panes_per_window,
+    roll_up,
+    window_range,
+)
 from panewise.windows.sliding import SlidingWindow
 
 Row = tuple[int, str, float | None]
 FLOAT = pa.float64()
-SCANNABLE = bind([("n", CountRows()), ("hi", Extreme()), ("lo", Extreme("min")), ("s", resolve("sum"))],
+SCANNABLE = bind([("n", resolve("count")), ("hi", resolve("max")), ("lo", resolve("min")), ("s", resolve("sum"))],
                  [(), (FLOAT,), (FLOAT,), (FLOAT,)])
+COPY = {"explode": 0, "dense": 10**9, "auto": tables.COPY}
 ANY = bind([("n", CountRows()), ("all", InOrder())], [(), (FLOAT,)])
 
 specs = st.builds(SlidingWindow, st.integers(1, 12), st.integers(1, 12), st.integers(-20, 20), st.integers(0, 9))
@@ -37,8 +46,10 @@ def panes_of(rows: list[Row], spec: SlidingWindow, aggregates: list[BoundAggrega
 
 def windows_of(rows: list[Row], spec: SlidingWindow, aggregates: list[BoundAggregate], strategy: str, *,
                first: int = -1000, end: int = 1000) -> dict[tuple[int, str], dict[str, object]]:
+    tables.COPY = COPY[strategy]
     table = roll_up(panes_of(rows, spec, aggregates), ["k"], aggregates, panes_per_window=panes_per_window(spec),
-                    panes_per_slide=panes_per_slide(spec), first_wid=first, end_wid=end, strategy=strategy)
+                    panes_per_slide=panes_per_slide(spec), first_wid=first, end_wid=end)
+    tables.COPY = COPY["auto"]
     finished = finish_partials(table, ["k"], aggregates, id_name="wid").to_pylist()
     assert [r["wid"] for r in finished] == sorted(r["wid"] for r in finished)
     assert len(finished) == len({(r["wid"], r["k"]) for r in finished})
@@ -130,18 +141,15 @@ def test_sums_that_could_overflow_are_left_to_the_aggregate() -> None:
 def test_panes_that_come_in_several_rows_are_merged_before_a_scan() -> None:
     spec = SlidingWindow(2, 1)
     twice = pa.concat_tables([panes_of([(0, "a", 1.0)], spec, SCANNABLE)] * 2)
-    table = roll_up(twice, ["k"], SCANNABLE, panes_per_window=2, panes_per_slide=1, first_wid=0, end_wid=5,
-                    strategy="dense")
-    assert table.column("n.n").to_pylist() == [2, 2]
+    table = roll_up(twice, ["k"], SCANNABLE, panes_per_window=2, panes_per_slide=1, first_wid=0, end_wid=5)
+    assert table.column("n.count").to_pylist() == [2, 2]
 
 
-def test_integer_and_timestamp_extremes_keep_their_type() -> None:
+def test_timestamp_extremes_keep_their_type() -> None:
     stamps = pa.array([5, 3, 9], pa.timestamp("us"))
-    aggregates = bind([("hi", Extreme()), ("lo", Extreme("min"))], [(stamps.type,), (stamps.type,)])
+    aggregates = bind([("hi", resolve("max")), ("lo", resolve("min"))], [(stamps.type,), (stamps.type,)])
     table = partial_table(np.array([0, 1, 2]), pa.table({"k": ["a"] * 3}), [[stamps], [stamps]], aggregates,
                           id_name=PANE_ID)
-    rolled = roll_up(table, ["k"], aggregates, panes_per_window=3, panes_per_slide=1, first_wid=2, end_wid=3,
-                     strategy="dense")
-    assert rolled.schema.field("hi.best").type == stamps.type
-    assert rolled.select(["hi.best", "lo.best"]).cast(pa.schema({"hi.best": pa.int64(), "lo.best": pa.int64()})
-                                                      ).to_pylist() == [{"hi.best": 9, "lo.best": 3}]
+    rolled = roll_up(table, ["k"], aggregates, panes_per_window=3, panes_per_slide=1, first_wid=2, end_wid=3)
+    assert finish_partials(rolled, ["k"], aggregates, id_name="wid").select(["hi", "lo"]).cast(
+        pa.schema({"hi": pa.int64(), "lo": pa.int64()})).to_pylist() == [{"hi": 9, "lo": 3}]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.tiny import CountRows, Extreme, InOrder, Total
-from panewise.kernels.grouping import group_codes
-from panewise.kernels.partials import bind, combine_partials, finish_partials, partial_table
+from panewise.kernels.contract.partials import bind, combine_partials, finish_partials, partial_table
+from panewise.kernels.groups.grouping import group_codes
 
 VALUES = {
     "narrow": (st.integers(-3, 3), pa.int64()),

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.tiny import CountRows
-from panewise.kernels.partials import bind
-from panewise.kernels.range_state import END, FIRST, RangeState
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.contract.kernel import Closing
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids.range_state import END, FIRST, RangeState
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.patterns import Constant
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
@@ -75,10 +76,11 @@ def test_what_is_due_is_found_whatever_the_ranges_are(batches: list[list[tuple[i
     held = [r for run in state.runs for r in run.table.to_pylist()]
     due = [r for r in held if r[FIRST] < closed]
     of_one = [r for r in due if r["k"] == 1]
-    assert sorted(state.due(closed).to_pylist(), key=str) == sorted(due, key=str)
-    found, masks = state.due_some(closed, [("k", Constant(1))])
+    assert sorted(state.due(Closing(closed, closed))[0].to_pylist(), key=str) == sorted(due, key=str)
+    some = Closing(closed, closed, (("k", Constant(1)),))
+    found, masks = state.due(some)
     assert sorted(found.to_pylist(), key=str) == sorted(of_one, key=str)
-    state.close_some(closed, masks)
+    state.close(some, masks)
     left = [r for r in held if not (r[FIRST] < closed and r["k"] == 1)]
     left += [{**r, FIRST: closed} for r in of_one if closed < r[END]]
     assert sorted((r for run in state.runs for r in run.table.to_pylist()), key=str) == sorted(left, key=str)

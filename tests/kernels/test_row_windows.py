@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from embedded.plans import COLUMNS, bag, call, run_timeline
 from kernels.tiny import InOrder
+from oracle.questions import Oracle
 from panewise.aggregates.count import Count
 from panewise.core.errors import CheckpointError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.partials import bind
-from panewise.kernels.rows import RowKernel
+from panewise.dataflow import open_plan
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.positions.rows import RowKernel
 from panewise.plan.nodes import AggregateCall, NamedScalar, Source, WindowAggregate, WindowClause
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
@@ -66,7 +66,7 @@ def test_results_are_the_oracles(spec: WindowSpec, keys: tuple[str, ...], partit
                                  saves: frozenset[int], predicate: str | None) -> None:
     node = plan(spec, keys, partition, calls, predicate)
     timeline: Timeline = [Arrival("s", item) for item in items]
-    found, query = run_timeline(WindowQuery(node), timeline, cuts, saves)
+    found, query = run_timeline(open_plan(node), timeline, cuts, saves)
     assert bag(found) == bag(Oracle(node, timeline).results())
     assert query.late_count == 0, "positions are never late"
     assert query.status()["partials"] == 0, "nothing is left when everything is closed"
@@ -77,7 +77,7 @@ def test_results_are_the_oracles(spec: WindowSpec, keys: tuple[str, ...], partit
 def test_results_come_out_with_the_row_that_completes_their_window(
         spec: WindowSpec, keys: tuple[str, ...], partition: tuple[str, ...], items: list[Any]) -> None:
     node = plan(spec, keys, partition)
-    query = WindowQuery(node)
+    query = open_plan(node)
     oracle = Oracle(node, [Arrival("s", item) for item in items])
     out: list[dict[str, Any]] = []
     for place, item in enumerate(items):

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels.partials import BoundAggregate
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.contract.partials import BoundAggregate
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.sliding import SlidingWindow
 

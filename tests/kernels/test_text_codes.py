@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from panewise.kernels.key_table import KeyTable
-from panewise.kernels.text_codes import ROOM, TextCodes
+from panewise.kernels.groups.key_table import KeyTable
+from panewise.kernels.groups.text_codes import ROOM, TextCodes
 
 TYPES = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()]
 texts = st.one_of(st.text(max_size=40), st.sampled_from(["", "a", "1234567", "12345678", "x" * 16, "ä" * 9]))

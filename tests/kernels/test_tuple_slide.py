@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from embedded.plans import COLUMNS, bag, call, run_timeline
 from kernels.tiny import InOrder
+from oracle.questions import Oracle
 from panewise.aggregates.count import Count
 from panewise.aggregates.extremes import Max
 from panewise.core.errors import CheckpointError, LateRowError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.partials import bind
-from panewise.kernels.tuple_slide import TupleSlideKernel
+from panewise.dataflow import open_plan
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.positions.tuple_slide import TupleSlideKernel
 from panewise.plan.nodes import AggregateCall, NamedScalar, Source, WindowAggregate, WindowClause
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
@@ -59,7 +59,7 @@ def check(node: WindowAggregate, items: list[Any], policy: str = "drop", cuts: f
           saves: frozenset[int] = frozenset(), progress: str = "source") -> None:
     timeline: Timeline = [Arrival("s", item) for item in items]
     oracle = Oracle(node, timeline, late=policy, progress=progress)
-    query = WindowQuery(node, late=policy, progress=progress)
+    query = open_plan(node, late=policy, progress=progress)
     found, query = run_timeline(query, timeline, cuts, saves, late=policy, progress=progress)
     assert bag(found) == bag(oracle.results())
     assert query.late_count == len(oracle.late_rows())

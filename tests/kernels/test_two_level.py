@@ -24,10 +24,10 @@ from kernels.definition import (
 )
 from panewise.aggregates.registry import resolve
 from panewise.core.errors import LateRowError, UnsupportedError
-from panewise.kernels.partials import bind
-from panewise.kernels.slots import MODES, Flush, Hashes, SlotTable, hash_columns
-from panewise.kernels.two_level import TwoLevelKernel
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.slots import MODES, Flush, Hashes, SlotTable, hash_columns
+from panewise.kernels.baselines.two_level import TwoLevelKernel
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow

@@ -37,8 +37,8 @@ def source(name: str = "s", **columns: pa.DataType) -> Source:
     return Source(name, SourceSchema({"ts": pa.int64(), **columns}, time="ts"))
 
 
-def table(name: str, kind: SourceKind, /, **columns: pa.DataType) -> Table:
-    return Table(name, SourceSchema(dict(columns), kind=kind))
+def table(name: str, kind: SourceKind, /, *key: str, **columns: pa.DataType) -> Table:
+    return Table(name, SourceSchema(dict(columns), kind=kind, key=key))
 
 
 def rows(*cells: Sequence[Any], columns: str = "ts v") -> list[dict[str, Any]]:

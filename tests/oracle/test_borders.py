@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 from oracle.building import call, grouped, per_window
+from oracle.questions import Oracle
 from panewise.core.beginning import ALWAYS
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.time import MINUTE, SECOND
-from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import Filter, NamedScalar, Node, Project, Source, Union, Window, WindowClause
 from panewise.progress.timeline import timeline
 from panewise.windows.calendar import CalendarWindow

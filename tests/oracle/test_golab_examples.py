@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -21,10 +23,11 @@ from oracle.building import (
     table,
     window,
 )
+from oracle.questions import Oracle
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
-from panewise.engines.oracle import Oracle, TableChange
+from panewise.engines.oracle import TableChange
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
@@ -158,9 +161,9 @@ F17_HISTORY = [TableChange(0, {"sym": "X", "name": "Acme"}), TableChange(2, {"sy
                TableChange(4, {"sym": "Y", "name": "Beta"})]
 
 
-def quotes_with(kind: SourceKind, input_window: bool = False) -> TableJoin:
+def quotes_with(kind: SourceKind, input_window: bool = False, key: str = "sym") -> TableJoin:
     quotes: Node = source("q", v=pa.string())
-    symbols = table("symbols", kind, sym=pa.string(), name=pa.string())
+    symbols = table("symbols", kind, key, sym=pa.string(), name=pa.string())
     return TableJoin(window(quotes, 10) if input_window else quotes, symbols, Scalar.parse("v = sym"))
 
 
@@ -182,10 +185,13 @@ def test_f17_reusing_a_deleted_key_is_refused():
     history = [*F17_HISTORY, TableChange(6, {"sym": "X", "name": "Other"})]
     with pytest.raises(SchemaError, match="was deleted at 2"):
         Oracle(quotes_with(SourceKind.NRR), F17_QUOTES, tables={"symbols": history}).results()
-    update = [TableChange(0, {"sym": "X", "name": "Acme"}), TableChange(2, {"sym": "X"}, insert=False),
-              TableChange(2, {"sym": "X", "name": "New"})]
-    oracle = Oracle(quotes_with(SourceKind.NRR), F17_QUOTES, tables={"symbols": update})
-    assert [(row["ts"], row["name"]) for row in oracle.results()] == [(1, "Acme"), (3, "New")]
+    oracle = Oracle(quotes_with(SourceKind.NRR, key="name"), F17_QUOTES, tables={"symbols": history})
+    assert [(row["ts"], row["name"]) for row in oracle.results()] == [(1, "Acme"), (5, "Beta")]  # another entity
+    gone, new = TableChange(2, {"sym": "X"}, insert=False), TableChange(2, {"sym": "X", "name": "New"})
+    for update in ([gone, new], [new, replace(gone, row={"sym": "X", "name": "Acme"})]):
+        oracle = Oracle(quotes_with(SourceKind.NRR), F17_QUOTES,
+                        tables={"symbols": [TableChange(0, {"sym": "X", "name": "Acme"}), *update]})
+        assert [(row["ts"], row["name"]) for row in oracle.results()] == [(1, "Acme"), (3, "New")]
 
 
 def test_f18_between_refreshes_nothing_is_reported_or_removed():

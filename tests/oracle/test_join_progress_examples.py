@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oracle.building import source
-from panewise.engines.oracle import Oracle
+from oracle.questions import Oracle
 from panewise.plan.nodes import BandJoin, Qualify
 from panewise.progress.timeline import Arrival
 

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from oracle.questions import Oracle
 from panewise.core.time import HOUR, SECOND
-from panewise.engines.oracle import Oracle
-from panewise.engines.oracle.changes import Form, form_of
 from panewise.engines.oracle.tuples import value_of
 from panewise.plan.nodes import Node, Source
+from panewise.planner.facts.result_forms import Form, form_of
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse

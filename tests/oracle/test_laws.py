@@ -24,10 +24,10 @@ from oracle.building import (
     project,
     source,
 )
+from oracle.questions import Oracle
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.engines.oracle import Oracle, TableChange
-from panewise.engines.oracle.changes import Form, form_of
+from panewise.engines.oracle import TableChange
 from panewise.engines.oracle.tuples import value_of
 from panewise.plan.nodes import (
     AntiJoin,
@@ -46,6 +46,7 @@ from panewise.plan.nodes import (
     Window,
     WindowClause,
 )
+from panewise.planner.facts.result_forms import Form, form_of
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline, timeline
 from panewise.windows.count import CountWindow, PartitionedCountWindow

@@ -12,7 +12,7 @@ from panewise.engines.oracle.scalar.types import INT, STRING
 
 OPERATORS = ("operators", "casts")
 CONDITIONS = {"if", "case", "nullif", "nvl2", "isnull", "isnotnull", "ifnull"}
-SYNTAX = {"struct", "extract", "position", "transform", "filter", "exists", "forall", "not", *CONDITIONS}
+SYNTAX = {"struct", "extract", "transform", "filter", "exists", "forall", "not", *CONDITIONS}
 """Functions that the binder itself knows."""
 COMPUTED = [(family, name) for family, names in recorded_functions().items() for name in names
             if family in OPERATORS or name in FUNCTIONS or name in SYNTAX]

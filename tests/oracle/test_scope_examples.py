@@ -20,11 +20,11 @@ from oracle.building import (
     source,
     window,
 )
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.time import MINUTE, SECOND
-from panewise.engines.oracle import Oracle
 from panewise.plan.nodes import BagDifference, Distinct, Filter, Node, Source, Union, Window, WindowClause
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import timeline

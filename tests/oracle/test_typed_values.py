@@ -7,11 +7,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from oracle.questions import Oracle
 from panewise.core.errors import AggregateError
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.progress.timeline import Arrival
-from panewise.queries import open_plan
 from panewise.sql import parse
 
 CATALOG = Catalog({"s": SourceSchema({"ts": pa.int64(), "v": pa.decimal128(38, 10)}, time="ts")})

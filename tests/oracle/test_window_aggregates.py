@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from oracle.building import arrivals, call, clause, over_rows, per_window, project, rows, source, window
+from oracle.questions import Oracle
 from panewise.core.errors import LateRowError, PlanError, ProgressError, SchemaError
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle, run_oracle
 from panewise.plan.nodes import Filter, Lifetime, NamedScalar, Project, Union
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import timeline
@@ -54,7 +54,7 @@ def test_sessions_of_each_key_end_after_a_pause_of_that_key():
     data = rows((1, "a"), (3, "b"), (6, "a"), (12, "a"), (9, "b"), columns="ts k")
     found = Oracle(plan, timeline(s=data)).results()
     sessions = [(r["k"], *r["window"].values(), r["n"]) for r in found]
-    assert sessions == [("a", 1, 11, 2), ("b", 3, 8, 1), ("b", 9, 14, 1), ("a", 12, 17, 1)]
+    assert sessions == [("b", 3, 8, 1), ("a", 1, 11, 2), ("b", 9, 14, 1), ("a", 12, 17, 1)]
 
 
 def test_a_session_stays_open_until_a_bound_passes_its_end():
@@ -130,9 +130,9 @@ def test_a_lifetime_ends_the_query():
 
 
 def test_results_as_a_table():
-    table = run_oracle(per_window(S, TEN, COUNT), timeline(s=at(1, 2)))
+    table = Oracle(per_window(S, TEN, COUNT), timeline(s=at(1, 2))).table()
     assert table.to_pylist() == [{"window": {"start": 0, "end": 10}, "n": 2}]
-    assert run_oracle(per_window(S, TEN, COUNT), []).column_names == ["window", "n"]
+    assert Oracle(per_window(S, TEN, COUNT), []).table().column_names == ["window", "n"]
 
 
 # -- late rows -----------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from panewise.planner.monotonicity import Evaluate, Event
 from panewise.windows.base import WindowSpec
+from planner.monotonicity import Evaluate, Event
 
 
 class Row(NamedTuple):

@@ -6,13 +6,16 @@ from random import Random
 
 import pyarrow as pa
 
+from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind, SourceSchema
 from panewise.plan import nodes as n
-from panewise.planner.monotonicity import Event, Experiment, random_experiments
+from panewise.planner.facts.labels import Labels, label
+from panewise.planner.legal.legality import problems
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow
+from planner.monotonicity import Event, Experiment, random_experiments
 
 SCHEMA = pa.schema({"ts": pa.int64(), "a": pa.int64(), "k": pa.string()})
 TIMED = pa.schema({"ts": pa.timestamp("us"), "a": pa.int64(), "k": pa.string()})
@@ -69,3 +72,11 @@ def in_order(*streams: str, runs: int = 12, until: int = 26, seed: int = 1) -> l
     def arrive(random: Random, at: int) -> list[Event]:
         return [Event(at, (random.randrange(3), at * at % 3), names[at * 7 % 5 % len(names)])]
     return random_experiments(arrive, runs=runs, now=10, until=until, seed=seed)
+
+
+def check_legal(plan: n.Node) -> Labels:
+    """The labels of a plan; its first problem, if it has one."""
+    labels = label(plan)
+    for problem in problems(plan, labels):
+        raise PlanError(problem.message)
+    return labels

@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from oracle.building import by_time, call, clause, last, over_rows, source
+from oracle.questions import Oracle
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle
 from panewise.plan import nodes as n
 from panewise.progress.timeline import Timeline
 from panewise.windows.count import CountWindow, PartitionedCountWindow

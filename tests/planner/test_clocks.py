@@ -10,8 +10,8 @@ import pytest
 from panewise.api.query import plan_of
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind, SourceSchema
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import BandJoin, Qualify, Source
-from panewise.queries.joined import JoinedQuery
 
 KINDS = {"integer": pa.int64(), "timestamp": pa.timestamp("us"), "date": pa.date32()}
 RANGES = {"integer": "3", "timestamp": "3 days", "date": "3 days"}
@@ -68,4 +68,4 @@ def test_only_the_times_that_are_used_must_agree() -> None:
 def test_a_plan_made_by_hand_is_refused_when_it_is_opened() -> None:
     sides = [Qualify(Source(name, schema), name) for name, schema in schemas("timestamp", "date").items()][:2]
     with pytest.raises(PlanError, match=r"a\.ts \(timestamp\) and b\.ts \(date\)"):
-        JoinedQuery(BandJoin(*sides, "a.ts", "b.ts", 3, 3))
+        open_plan(BandJoin(*sides, "a.ts", "b.ts", 3, 3))

@@ -9,10 +9,10 @@ import pytest
 
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.functions.evaluation import evaluate, type_of
-from panewise.planner.computed_outside import Divided, divided, scalars_of
-from panewise.planner.shares import keys_of
-from panewise.queries import open_plan
+from panewise.dataflow import open_plan
+from panewise.functions.binding.evaluation import evaluate, type_of
+from panewise.planner.choose.computed_outside import Divided, divided, scalars_of
+from panewise.planner.statistics.condition_names import keys_of
 from panewise.sql import parse
 
 COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64(), "d": pa.date32()}

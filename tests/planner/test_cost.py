@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from panewise.planner import cost
+from panewise.planner.cost import formulas as cost
+from planner import cost_claims as claims
 
 
 @pytest.mark.parametrize(("T", "P", "G", "m", "expected"), [
@@ -26,8 +27,8 @@ def test_6_2_panes_enter_and_leave(T: float, P: float, G: float, m: float, expec
 
 def test_6_3_and_6_4_without_panes() -> None:
     assert cost.unpaned(2, T=900) == 1800
-    assert cost.unpaned_differential(2, T=900, RANGE=9, SLIDE=6) == 2 * 2 * 6 * 100
-    assert cost.unpaned_differential(2, T=900, RANGE=9, SLIDE=9) == 2 * cost.unpaned(2, T=900)
+    assert claims.unpaned_differential(2, T=900, RANGE=9, SLIDE=6) == 2 * 2 * 6 * 100
+    assert claims.unpaned_differential(2, T=900, RANGE=9, SLIDE=9) == 2 * cost.unpaned(2, T=900)
 
 
 def test_the_filling_of_panes_costs_the_same_however_small_the_panes_are() -> None:
@@ -41,7 +42,7 @@ def test_twenty_rows_per_pane_and_five_panes_per_window_cost_about_a_third() -> 
     """The panes paper measured 0.30; equal constants give 0.26, dearer merging comes nearer."""
     assert cost.paned(1, 1, 1, T=100, P=5, G=1) / cost.unpaned(1, T=100) == pytest.approx(0.26)
     assert cost.paned(1, 5 / 3, 5 / 3, T=100, P=5, G=1) / cost.unpaned(1, T=100) == pytest.approx(0.30)
-    assert cost.panes_win(1, 1, 1, 1, T=100, P=5, G=1)
+    assert claims.panes_win(1, 1, 1, 1, T=100, P=5, G=1)
 
 
 @pytest.mark.parametrize(("what", "T", "P", "G"), [
@@ -51,7 +52,7 @@ def test_twenty_rows_per_pane_and_five_panes_per_window_cost_about_a_third() -> 
     ("mostly empty panes", 5, 50, 0.1 * 50),
 ])
 def test_panes_gain_nothing_with(what: str, T: float, P: float, G: float) -> None:
-    assert not cost.panes_win(1, 1, 1, 1, T=T, P=P, G=G), what
+    assert not claims.panes_win(1, 1, 1, 1, T=T, P=P, G=G), what
 
 
 def test_an_extent_stays_open_for_its_range_and_the_lag() -> None:
@@ -76,14 +77,14 @@ def test_rows_held_count_what_slow_sources_have_not_sent_yet() -> None:
 def test_condition_6_9_is_6_5_against_6_8(sources: list[tuple[float, float]], aggr: float, slide: float) -> None:
     eager = cost.eager_bytes(aggr, wed=13, SLIDE=slide)
     lazy = cost.lazy_bytes(40, vol=1.0, wed=13, sources=sources)
-    assert cost.prefers_eager(aggr, 40, vol=1.0, wed=13, SLIDE=slide, sources=sources) == (eager < lazy)
+    assert claims.prefers_eager(aggr, 40, vol=1.0, wed=13, SLIDE=slide, sources=sources) == (eager < lazy)
 
 
 def test_a_tumbling_group_is_worth_a_partial_from_its_second_row_on() -> None:
     """Partial as large as a row, tumbling, no lag: one row is the break-even."""
-    assert cost.eager_above(40, 40, wed=1, SLIDE=1) == 1
-    assert not cost.prefers_eager(40, 40, vol=1, wed=1, SLIDE=1)
-    assert cost.prefers_eager(40, 40, vol=2, wed=1, SLIDE=1)
+    assert claims.eager_above(40, 40, wed=1, SLIDE=1) == 1
+    assert not claims.prefers_eager(40, 40, vol=1, wed=1, SLIDE=1)
+    assert claims.prefers_eager(40, 40, vol=2, wed=1, SLIDE=1)
 
 
 def test_four_panes_of_one_group_are_four_partials() -> None:

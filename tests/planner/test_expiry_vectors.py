@@ -6,11 +6,10 @@ import pyarrow as pa
 import pytest
 
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
-from panewise.plan import nodes as n
-from panewise.planner.expiry_vectors import vector_of
-from panewise.planner.held import maker_of
-from panewise.planner.labels import label
-from panewise.planner.structures import Negatives, choose_structures, result_path
+from panewise.plan.physical import Departures
+from panewise.planner.choose.physical import relation_plan
+from panewise.planner.facts.expiry_vectors import vector_of
+from panewise.planner.facts.labels import label
 from panewise.sql import parse
 
 COLUMNS = {"ts": pa.int64(), "k": pa.string(), "v": pa.int64()}
@@ -52,9 +51,7 @@ def test_what_stays_has_no_component() -> None:
 
 def test_whoever_reads_no_vectors_is_sent_ends() -> None:
     text = "SELECT a.k FROM a [RANGE 5], b [ROWS 5] WHERE a.k = b.k"
-    for query, sent in ((f"{text} LIFETIME 100", Negatives.ALL), (text, Negatives.NONE)):
-        plan = parse(query, CATALOG)
-        edge = choose_structures(plan).edge(result_path(plan))
-        assert edge is not None
-        assert isinstance(maker_of(edge.node), n.Join)
-        assert edge.negatives is sent
+    for query, told in ((f"{text} LIFETIME 100", Departures.EARLY), (text, Departures.NAMED),
+                        (f"SELECT count(*) AS n FROM ({text})", Departures.VECTORS)):
+        made = next(node for node in relation_plan(parse(query, CATALOG)).walk() if node.kernel == "WindowJoin")
+        assert made.departures is told

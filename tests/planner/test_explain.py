@@ -15,10 +15,10 @@ from panewise.core.scalar import Scalar
 from panewise.core.time import MINUTE
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.describe import describe_window
-from panewise.planner.explain import explain
-from panewise.planner.labels import label
-from panewise.planner.picture import Box, layout
+from panewise.planner.explain.describe import describe_window
+from panewise.planner.explain.picture import Box, layout
+from panewise.planner.explain.plan_text import explain
+from panewise.planner.facts.labels import label
 from panewise.windows.base import WindowSpec
 from panewise.windows.calendar import CalendarWindow
 from panewise.windows.count import CountWindow, PartitionedCountWindow
@@ -55,7 +55,7 @@ NEGATION = n.AntiJoin(
 
 
 def test_a_window_aggregate_reads_as_text() -> None:
-    assert explain(BIDS, strategy={BIDS.input: "panes of 1min, then roll-up"}) == """\
+    assert explain(BIDS, notes={(0,): [("strategy", "panes of 1min, then roll-up")]}) == """\
 MON ── Project: k, n * 2 AS twice
 │   progress  nothing (absorbed); window is projected away
 └── MON ── WindowAggregate: count(*) AS n, max(a) AS top by k [range 10min, slide 1min on ts]
@@ -151,7 +151,7 @@ def test_the_page_holds_picture_text_and_legend() -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(PlanError, match="use 'text', 'svg' or 'html'"):
+    with pytest.raises(PlanError, match="no format 'png'; there are text, json, svg, html"):
         explain(BIDS, "png")  # type: ignore[arg-type]
 
 
@@ -175,7 +175,7 @@ def overlap(one: Box, two: Box) -> bool:
 @settings(max_examples=20, deadline=None)
 @given(PLANS)
 def test_boxes_never_overlap_and_stay_inside_the_picture(plan: n.Node) -> None:
-    boxes = layout(plan, label(plan), lambda _: [("progress", "ts")])
+    boxes = layout(plan, label(plan), lambda *_: [("progress", "ts")])
     root = ElementTree.fromstring(explain(plan, "svg"))
     assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
     assert len(boxes) == len([*plan.walk()])

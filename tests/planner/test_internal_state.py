@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 
 from panewise.core.schema import Catalog
-from panewise.engines.embedded import open_plan
+from panewise.dataflow import open_plan
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.queues import Fifo
 from panewise.plan import nodes as n
-from panewise.planner.candidates_text import state_notes
-from panewise.planner.optimizer import optimize
-from panewise.planner.relation_flow import Flows
-from panewise.planner.relation_statistics import declared_relations
-from panewise.planner.structures import choose_structures
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.choose.physical import relation_plan
+from panewise.planner.cost.relation_flow import Flows
+from panewise.planner.explain.physical_text import relation_notes
+from panewise.planner.statistics.relation_statistics import declared_relations
 from panewise.sql import parse
 
 SCHEMA = pa.schema({"ts": pa.int64(), "a": pa.int64()})
@@ -34,9 +34,12 @@ def plan(name: str, internal: bool) -> n.Node:
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_what_is_kept_below_results_that_stay_is_what_external_windows_keep(name: str) -> None:
-    inside, outside = (choose_structures(plan(name, internal)).edges for internal in (True, False))
-    kept = [(choice.path, choice.structure, choice.held) for choice in inside if choice.consumer is not None]
-    assert kept == [(choice.path, choice.structure, choice.held) for choice in outside if choice.consumer is not None]
+    inside, outside = (relation_plan(plan(name, internal)) for internal in (True, False))
+    windows = {"WindowJoin", "GroupAggregate", "Existence"}
+    kept = [(node.path, state.structure) for node in inside.walk() if node.kernel in windows for state in node.keeps]
+    assert kept
+    assert kept == [(node.path, state.structure) for node in outside.walk() if node.kernel in windows
+                    for state in node.keeps]
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -57,8 +60,8 @@ def test_it_costs_what_external_windows_cost_or_less(name: str) -> None:
 
 
 def test_explain_says_that_rows_leave() -> None:
-    found = optimize(plan("join", internal=True), KNOWN).chosen
-    notes = {text for lines in state_notes(found).values() for name, text in lines if name == "kept as"}
+    found = relation_notes(optimize(plan("join", internal=True), KNOWN).chosen.physical)
+    notes = {text for lines in found.values() for name, text in lines if name == "kept as"}
     assert notes == {"chains by key (rows leave in the order they came)"}
 
 
@@ -68,7 +71,7 @@ def test_so_they_do() -> None:
     for at in range(0, 1000, 100):
         query.push("S1", [{"ts": at + i, "a": 1} for i in range(100)])
     query.finish()
-    stores = [part for stage in query._root.walk()  # type: ignore[attr-defined]
+    stores = [part for stage in query.relation.root.walk()  # type: ignore[attr-defined]
               for contents in vars(stage.operator).values() for part in getattr(contents, "__dict__", {}).values()
               if isinstance(part, AliveRows)]
     assert [type(store.queue) for store in stores] == [Fifo]

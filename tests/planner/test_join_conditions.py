@@ -8,15 +8,15 @@ import pytest
 
 import panewise as pw
 from oracle.building import by_time
+from oracle.questions import Oracle
 from panewise.api.inputs import local_stream
 from panewise.api.query import plan_of
 from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle import Oracle
 from panewise.plan import nodes as n
-from panewise.planner.optimizer import optimize
-from panewise.planner.relation_statistics import declared_relations
-from panewise.planner.rewrites import join_reorders
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.rewrites.join_orders import join_reorders
+from panewise.planner.statistics.relation_statistics import declared_relations
 from planner.random_plans import STREAMS, WINDOWS, equal, timeline_of
 
 FROM = "FROM S1 [RANGE 9], S2 [RANGE 9], S3 [RANGE 9] WHERE"

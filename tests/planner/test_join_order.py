@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from panewise.planner.join_order import (
+from panewise.planner.choose.join_order import (
     Stream,
     arrival_cost,
     best_order,

@@ -12,8 +12,7 @@ from panewise.core.schema import SourceKind, SourceSchema
 from panewise.kernels.relations.stores.queues import Calendar, Fifo
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.labels import Label, UpdatePattern, label
-from panewise.planner.monotonicity import Event, is_monotonic, lives, observe
+from panewise.planner.facts.labels import Label, UpdatePattern, label
 from panewise.windows.calendar import CalendarWindow
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
@@ -22,6 +21,7 @@ from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure, NowWindow, TumblingWindow
 from planner import brute
+from planner.monotonicity import Event, is_monotonic, lives, observe
 from planner.plans import clause, counted, filtered, in_order, in_time, over_windows, projected, source, table, window
 
 MON, WKS, WK, STR = UpdatePattern
@@ -39,7 +39,7 @@ def text(plan: n.Node) -> str:
     (SlidingWindow.scoped(60), "WKS(c=60)"),
     (SlidingWindow.scoped(60, 20), "WKS(c=60)"),
     (SlidingWindow.scoped(60, 7), "WKS"),
-    (SlidingWindow.hopping(3, 10), "WKS(c=10)"),
+    (SlidingWindow(3, 10), "WKS(c=10)"),
     (SlidingWindow.scoped(60, lag=5), "WKS(c=60)"),
     (NowWindow(), "WKS(c=1)"),
     (TumblingWindow(10), "WKS(c=10)"),

@@ -13,12 +13,12 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.labels import UpdatePattern, label
-from panewise.planner.legality import check_legal, problems
+from panewise.planner.facts.labels import UpdatePattern, label
+from panewise.planner.legal.legality import problems
 from panewise.windows.count import CountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
-from planner.plans import clause, counted, filtered, over_windows, projected, source, table, window
+from planner.plans import check_legal, clause, counted, filtered, over_windows, projected, source, table, window
 from planner.random_plans import plans
 
 MINUTE = SlidingWindow.scoped(60)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from panewise.planner.labels import Label, UpdatePattern
-from panewise.planner.monotonicity import Event, Experiment, is_monotonic, lives, observe
+from panewise.planner.facts.labels import Label, UpdatePattern
 from planner import brute
+from planner.monotonicity import Event, Experiment, is_monotonic, lives, observe
 from planner.plans import in_time
 
 

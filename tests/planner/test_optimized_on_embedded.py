@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from panewise.core.schema import Catalog
-from panewise.engines.embedded import RelationQuery
+from panewise.dataflow import open_plan
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.plan import nodes as n
-from panewise.planner.optimizer import optimize
-from panewise.planner.relation_statistics import RelationStatistics, declared_relations
-from panewise.planner.watching import Watch
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.statistics.relation_statistics import RelationStatistics, declared_relations
+from panewise.planner.statistics.watching import Watch
 from panewise.progress.punctuation import Punctuation
 from panewise.sql import parse
 
@@ -38,7 +38,7 @@ def rows(start: int, count: int, values: int, random: Random) -> pa.Table:
 
 
 def results(plan: n.Node) -> list[dict[str, object]]:
-    query, random, found = RelationQuery(plan), Random(5), []
+    query, random, found = open_plan(plan), Random(5), []
     for start in (0, 100):
         for name, count in (("S1", 40), ("S2", 60), ("S3", 15)):
             found += query.push(name, rows(start, count, 6, random)).to_pylist()
@@ -62,7 +62,7 @@ def test_the_optimized_plan_gives_the_results_of_the_query_as_written(query: str
 def test_a_watched_run_proposes_another_plan_when_its_streams_change() -> None:
     chosen = optimize(parse(QUERIES[0], CATALOG), stats((4, 6), (4, 6), (0.1, 6)))
     assert chosen.chosen.formula == "π((S1[] ⋈ S3[]) ⋈ S2[])"
-    query, watch, random = RelationQuery(chosen.plan), Watch(chosen, period=800), Random(5)
+    query, watch, random = open_plan(chosen.plan), Watch(chosen, period=800), Random(5)
     proposals = []
     for start, (second, third) in ((0, (400, 10)), (100, (400, 10)), (200, (10, 400)), (300, (10, 400))):
         for name, count in (("S1", 400), ("S2", second), ("S3", third)):
@@ -83,9 +83,9 @@ def proposals_of(*rounds: tuple[int, int]) -> list[str | None]:
     """What a query that was declared four rows of S1 and S2 a unit and few of S3 proposes after each round."""
     figures = {"S1": {"rows_per_unit": 4, "a": 6}, "S2": {"rows_per_unit": 4, "a": 6},
                "S3": {"rows_per_unit": 0.1, "a": 6}}
-    query, random, said = RelationQuery(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5), []
-    assert query.watch is not None
-    query.watch.watch.period = 800
+    query, random, said = open_plan(parse(QUERIES[0], CATALOG), stats=figures, progress="ordered"), Random(5), []
+    assert query.relation.watch is not None
+    query.relation.watch.period = 800
     for number, (second, third) in enumerate(rounds):
         for name, count in (("S1", 400), ("S2", second), ("S3", third)):
             query.push(name, rows(100 * number, count, 6, random))
@@ -98,7 +98,7 @@ def test_a_query_that_was_given_statistics_watches_itself() -> None:
     said = proposals_of(AS_DECLARED, AS_DECLARED, OTHERWISE, OTHERWISE)
     assert said[0] is None
     assert "rows of S3 per unit was 0.1, is" in str(said[-1])
-    assert RelationQuery(parse(QUERIES[0], CATALOG)).watch is None  # there is nothing to drift from
+    assert open_plan(parse(QUERIES[0], CATALOG)).relation.watch is None  # there is nothing to drift from
 
 
 def test_an_input_that_was_silent_for_a_period_is_taken_to_be_as_it_was() -> None:
@@ -115,11 +115,11 @@ def test_a_proposal_is_taken_back_when_streams_are_as_they_were() -> None:
 
 
 def test_what_passes_a_condition_and_what_leaves_early_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    query, random = RelationQuery(parse(QUERIES[2], CATALOG), stats={"S1": {"rows_per_unit": 1}}), Random(5)
-    assert query.watch is not None
-    watch, seen = query.watch.watch, []
+    query, random = open_plan(parse(QUERIES[2], CATALOG), stats={"S1": {"rows_per_unit": 1}}), Random(5)
+    assert query.relation.watch is not None
+    watch, seen = query.relation.watch, []
     monkeypatch.setattr(watch, "period", 1)
-    monkeypatch.setattr(watch, "proposal", lambda: seen.append(watch._collector.statistics()))
+    monkeypatch.setattr(watch, "proposal", lambda: seen.append(watch.statistics()))
     for start in range(0, 500, 100):
         for name in ("S1", "S2", "S3"):
             query.push(name, rows(start, 60, 6, random))

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from panewise.engines.oracle import Oracle
+from oracle.questions import Oracle
 from panewise.engines.oracle.tuples import sorted_rows
 from panewise.plan import nodes as n
-from panewise.planner.capabilities import supports
-from panewise.planner.legality import problems
-from panewise.planner.optimizer import optimize
-from panewise.planner.relation_statistics import InputStatistics, RelationStatistics
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.legal.capabilities import supports
+from panewise.planner.legal.legality import problems
+from panewise.planner.statistics.relation_statistics import InputStatistics, RelationStatistics
 from panewise.sql import parse
 from sql.rows import arrivals
 from sql.sql_cases import catalog, load, options

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
-from panewise.planner.partitioning import placement
+from panewise.planner.choose.partitioning import placement
 from panewise.sql import parse
 
 COLUMNS = pa.schema({"ts": pa.int64(), "k": pa.string(), "v": pa.int64()})

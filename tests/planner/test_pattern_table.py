@@ -7,17 +7,18 @@ from collections.abc import Callable
 import pytest
 
 from panewise.plan import nodes as n
-from panewise.planner.labels import label
-from panewise.planner.monotonicity import Evaluate, observe
-from panewise.planner.pattern_table import OBSERVED, PRINTED, OperatorKind, WindowShape
-from panewise.planner.patterns import UpdatePattern
+from panewise.planner.facts.labels import label
+from panewise.planner.facts.pattern_table import OBSERVED, OperatorKind, WindowShape
+from panewise.planner.facts.patterns import UpdatePattern
 from panewise.windows.base import WindowSpec
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure, TumblingWindow
 from planner import brute
+from planner.monotonicity import Evaluate, observe
 from planner.plans import counted, filtered, in_order, in_time, window
+from planner.printed_patterns import PRINTED
 
 SPECS: dict[WindowShape, WindowSpec] = {
     WindowShape.SLIDING: SlidingWindow.scoped(6),

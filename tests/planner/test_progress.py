@@ -8,7 +8,7 @@ import pytest
 from panewise.core.scalar import Scalar
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.progress import Progress, PunctuationRule, progress
+from panewise.planner.facts.progress import Progress, PunctuationRule, progress
 from panewise.windows.count import CountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.rows import RowWindow

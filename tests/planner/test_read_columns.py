@@ -7,15 +7,15 @@ import pytest
 
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceSchema
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import Node
-from panewise.planner.read_columns import columns_read
-from panewise.queries.relations import RelationQuery
+from panewise.planner.facts.read_columns import columns_read
 
 SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.int64(), "v": pa.int64(), "text": pa.string()})
 
 
 def plan(text: str) -> Node:
-    return plan_of(text, {name: SourceSchema.of(SCHEMA) for name in "ab"}, {})
+    return plan_of(text, {name: SourceSchema.of(SCHEMA) for name in "ab"})
 
 
 @pytest.mark.parametrize(("text", "read"), [
@@ -33,7 +33,7 @@ def test_the_columns_that_a_plan_reads(text: str, read: dict[str, set[str]]) -> 
 
 
 def test_a_count_of_rows_reads_no_column_and_still_counts() -> None:
-    query = RelationQuery(plan("SELECT count(*) AS n FROM a [RANGE 5]"), progress="ordered")
+    query = open_plan(plan("SELECT count(*) AS n FROM a [RANGE 5]"), progress="ordered")
     rows = pa.table({"ts": [1, 2, 3], "k": [1, 1, 1], "v": [0, 0, 0], "text": ["", "", ""]}, schema=SCHEMA)
     told = query.push("a", rows).to_pylist()
     assert query.status()["operators"][0]["bytes"] < 100  # the row that waits has one column, not four

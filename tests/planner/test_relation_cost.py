@@ -10,16 +10,23 @@ from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
-from panewise.planner.join_order import Stream, join_size
-from panewise.planner.relation_cost import (
+from panewise.planner.choose.join_order import Stream, join_size
+from panewise.planner.choose.physical import relation_plan
+from panewise.planner.cost.relation_cost import (
+    PlanCost,
     arrival_list,
     calendar_by_arrival,
     fifo,
     naive_distinct,
     plan_cost,
 )
-from panewise.planner.relation_flow import Flow, Flows
-from panewise.planner.relation_statistics import RelationStatistics, declared_relations, speaks_of_inputs, unit_of
+from panewise.planner.cost.relation_flow import Flow, Flows
+from panewise.planner.statistics.relation_statistics import (
+    RelationStatistics,
+    declared_relations,
+    speaks_of_inputs,
+    unit_of,
+)
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
@@ -27,6 +34,10 @@ from planner.plans import TIMED, counted, filtered, projected, source, table, wi
 from planner.random_plans import plans
 
 HUNDRED = SlidingWindow.scoped(100)
+
+
+def cost_of(plan: n.Node, known: RelationStatistics, style: str = "upa") -> PlanCost:
+    return plan_cost(relation_plan(plan, known=known, style=style), Flows(plan, known))
 
 
 def stats(**inputs: dict[str, float]) -> RelationStatistics:
@@ -102,7 +113,7 @@ def test_terms_of_the_structures():
 @pytest.mark.parametrize("plan", [PAIR, n.Distinct(projected(window(HUNDRED, "S"), "a")), counted(PAIR, "S.k")],
                          ids=["join", "distinct", "groups"])
 def test_pattern_aware_costs_less_than_negatives_and_than_lists(plan: n.Node):
-    aware, negative, direct = (plan_cost(plan, KNOWN, style=style).total  # type: ignore[arg-type]
+    aware, negative, direct = (cost_of(plan, KNOWN, style).total
                                for style in ("upa", "negative", "direct"))
     assert aware < negative
     assert aware < direct
@@ -110,7 +121,7 @@ def test_pattern_aware_costs_less_than_negatives_and_than_lists(plan: n.Node):
 
 def test_negatives_double_what_a_stateless_operator_sees():
     plan = filtered(window(HUNDRED, "S"), "k = 'x'")
-    aware, negative = (plan_cost(plan, KNOWN, style=style).processing[()]  # type: ignore[arg-type]
+    aware, negative = (cost_of(plan, KNOWN, style).processing[()]
                        for style in ("upa", "negative"))
     assert negative == 2 * aware
 
@@ -119,13 +130,13 @@ def test_a_table_whose_updates_reach_back_costs_a_scan_for_each():
     late, back = (n.TableJoin(n.Qualify(window(HUNDRED, "S"), "S"), n.Qualify(table(kind=kind), "t"),
                               Scalar.parse("`S.a` = `t.a`")) for kind in (SourceKind.NRR, SourceKind.RELATION))
     known = declared_relations({"S": {"rows_per_unit": 10, "a": 50}, "T": {"rows": 50, "updates_per_unit": 2}})
-    assert plan_cost(back, known).processing[()] == plan_cost(late, known).processing[()] + 2 * 1000
+    assert cost_of(back, known).processing[()] == cost_of(late, known).processing[()] + 2 * 1000
 
 
 @settings(max_examples=30, deadline=None)
 @given(plans(), st.sampled_from(["upa", "negative", "direct"]))
 def test_every_plan_has_a_cost_in_every_style(plan: n.Node, style: str):
-    cost = plan_cost(plan, KNOWN, style=style)  # type: ignore[arg-type]
+    cost = cost_of(plan, KNOWN, style)
     every = [*cost.processing.values(), *cost.state.values(), cost.rows]
     assert all(0 <= part < float("inf") for part in every)
     for found in Flows(plan, KNOWN).values():

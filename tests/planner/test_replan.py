@@ -10,12 +10,12 @@ import pytest
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog
 from panewise.plan import nodes as n
-from panewise.planner.collecting import Collector, Values
-from panewise.planner.optimizer import optimize
-from panewise.planner.relation_sampling import measured_relations
-from panewise.planner.relation_statistics import RelationStatistics, declared_relations
-from panewise.planner.replan import drifts, propose_replan
-from panewise.planner.watching import Watch
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.statistics.collecting import Collector, Values
+from panewise.planner.statistics.relation_sampling import measured_relations
+from panewise.planner.statistics.relation_statistics import RelationStatistics, declared_relations
+from panewise.planner.statistics.replan import drifts, propose_replan
+from panewise.planner.statistics.watching import Watch
 from panewise.sql import parse
 
 SCHEMA = pa.schema({"ts": pa.int64(), "a": pa.int64(), "b": pa.int64()})
@@ -82,8 +82,8 @@ def test_other_state_for_the_same_plan_is_a_proposal_as_well():
     proposal = propose_replan(plan, rare, often)
     assert proposal is not None
     assert proposal.plan == plan
-    assert proposal.structures
-    assert "rows by number" in proposal.reason
+    assert proposal.moved
+    assert "every end is sent" in proposal.reason
 
 
 def test_a_collector_finds_rates_values_and_shares():

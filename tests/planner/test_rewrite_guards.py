@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 
 from oracle.building import call, clause, joined, last, over_rows
+from oracle.questions import Oracle
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.oracle import Oracle
 from panewise.plan import nodes as n
-from panewise.planner.rewrites import (
+from panewise.planner.rewrites import Rule
+from panewise.planner.rewrites.closure import steps
+from panewise.planner.rewrites.distinct import (
     distinct_below_existence,
     distinct_below_union,
-    distinct_through_window,
-    join_associates,
-    join_commutes,
-    negation_above_aggregate,
-    negation_above_join,
+    newest_row_is_enough,
+)
+from panewise.planner.rewrites.negation import negation_above_aggregate, negation_above_join
+from panewise.planner.rewrites.never import moved_above
+from panewise.planner.rewrites.projections import (
     projection_below_join,
     projection_below_union,
     projection_through_window,
+)
+from panewise.planner.rewrites.selections import (
     selection_below_aggregate,
     selection_below_join,
     selection_below_union,
     selection_through_window,
-    union_reorders,
-    window_of_join,
-    window_of_union,
 )
-from panewise.planner.rewrites.closure import steps
-from panewise.planner.rewrites.never import moved_above
+from panewise.planner.rewrites.windows import window_of_join
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival
 from panewise.windows.base import WindowSpec
@@ -42,6 +41,7 @@ from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import TumblingWindow
+from planner.laws import LAWS, join_associates, join_commutes, union_reorders, window_of_union
 from planner.random_plans import STREAMS, equal, history, timeline_of
 
 A, B, C = (STREAMS[name] for name in "abc")
@@ -150,7 +150,7 @@ def test_l3_equal_numbers_that_read_differently_are_one_group():
 def test_l4_the_newest_row_is_enough_only_where_the_law_holds(spec: WindowSpec, policy: str, enough: bool):
     """That it fails elsewhere is shown in tests/errata/test_patroumpas_sellis_laws.py, case by case."""
     plan = n.Distinct(shown(n.Window(A, clause(spec)), "v"), policy)
-    assert distinct_through_window.newest_row_is_enough(plan) is enough
+    assert newest_row_is_enough(plan) is enough
 
 
 # -- L5 to L8 ------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_l10_parts_in_another_order_keep_the_names_of_the_first():
 
 
 @pytest.mark.parametrize("rule", [selection_below_union, projection_below_union])
-def test_l10_what_differs_each_time_stays_above_the_union(rule: ModuleType):
+def test_l10_what_differs_each_time_stays_above_the_union(rule: Rule):
     plans = [where(CROSSED, "x > rand()"), n.Project(CROSSED, (n.NamedScalar("y", Scalar.parse("x + rand()")),))]
     assert not [found for plan in plans for found in rule.apply(plan)]
 
@@ -325,15 +325,15 @@ def test_below_rstream_no_selection_changes_which_instants_are_reported():
     plan = n.RelationToStream(filtered, n.RelationToStreamKind.RSTREAM)
     moved = replace(plan, input=selection_through_window.apply(filtered)[0])
     assert len(Oracle(plan, items).results()) != len(Oracle(moved, items).results())
-    assert not list(steps(plan, [selection_through_window.RULE]))
-    assert list(steps(filtered, [selection_through_window.RULE]))
+    assert not list(steps(plan, [selection_through_window]))
+    assert list(steps(filtered, [selection_through_window]))
 
 
 @pytest.mark.parametrize("kind", [n.RelationToStreamKind.ISTREAM, n.RelationToStreamKind.RSTREAM])
 def test_below_a_restore_form_every_movement_of_a_window_counts(kind: n.RelationToStreamKind):
     filtered = where(n.Window(A, last(5, 3)), "x > 1")
-    assert not list(steps(n.RelationToStream(filtered, kind, restore=True), [selection_through_window.RULE]))
-    assert list(steps(n.RelationToStream(filtered, n.RelationToStreamKind.ISTREAM), [selection_through_window.RULE]))
+    assert not list(steps(n.RelationToStream(filtered, kind, restore=True), [selection_through_window]))
+    assert list(steps(n.RelationToStream(filtered, n.RelationToStreamKind.ISTREAM), [selection_through_window]))
 
 
 def test_no_selection_hides_a_late_row():
@@ -383,4 +383,4 @@ def test_windows_by_the_instants_of_results_stay_where_they_are() -> None:
     apart = n.Union(tuple(n.Window(part, by_instant) for part in results))
     together = n.Window(n.Union(tuple(results)), by_instant)
     assert window_of_union.apply(apart) == window_of_union.apply(together) == []
-    assert "window of union" not in {by for step in steps(apart) for by in step.by}
+    assert "window of union" not in {by for step in steps(apart, LAWS) for by in step.by}

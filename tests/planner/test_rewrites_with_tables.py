@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle.building import last, table
+from oracle.questions import Oracle
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
-from panewise.engines.oracle import Oracle, TableChange
+from panewise.engines.oracle import TableChange
 from panewise.plan import nodes as n
-from panewise.planner.legality import problems
-from panewise.planner.rewrites import negation_above_table_join, selection_below_table_join
+from panewise.planner.legal.legality import problems
 from panewise.planner.rewrites.closure import closure, steps
+from panewise.planner.rewrites.negation import negation_above_table_join
+from panewise.planner.rewrites.selections import selection_below_table_join
 from panewise.progress.timeline import Timeline
 from planner.random_plans import STREAMS, timeline_of, timelines, windows
 

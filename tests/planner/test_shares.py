@@ -9,17 +9,17 @@ import pytest
 
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog
-from panewise.engines.embedded import RelationQuery
+from panewise.dataflow import open_plan
 from panewise.plan import nodes as n
-from panewise.planner.collecting import Collector
-from panewise.planner.optimizer import optimize
-from panewise.planner.relation_flow import Flows
-from panewise.planner.relation_sampling import measured_relations
-from panewise.planner.relation_statistics import RelationStatistics, declared_relations
-from panewise.planner.replan import drifts, propose_replan
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.cost.relation_flow import Flows
 from panewise.planner.rewrites.closure import closure
-from panewise.planner.shares import keys_of, taking_back_key
-from panewise.planner.watching import Watch
+from panewise.planner.statistics.collecting import Collector
+from panewise.planner.statistics.condition_names import keys_of, taking_back_key
+from panewise.planner.statistics.relation_sampling import measured_relations
+from panewise.planner.statistics.relation_statistics import RelationStatistics, declared_relations
+from panewise.planner.statistics.replan import drifts, propose_replan
+from panewise.planner.statistics.watching import Watch
 from panewise.progress.punctuation import Punctuation
 from panewise.sql import parse
 
@@ -99,7 +99,7 @@ def test_a_share_that_was_guessed_drifts() -> None:
     proposal = watch.proposal()
     assert proposal is not None
     assert "share that leaves early by `S1.a` = `S2.a`" in proposal.reason
-    assert "rows by number" in proposal.reason
+    assert "every end is sent" in proposal.reason
 
 
 def test_what_passes_is_compared_with_what_was_guessed() -> None:
@@ -135,11 +135,11 @@ def test_few_rows_are_not_expected_to_have_all_values(values: int, drifted: bool
     ("SELECT a FROM S1 [RANGE 20] WHERE NOT EXISTS (SELECT * FROM S2 [RANGE 1])", "EXISTS S2"),
 ])
 def test_negations_without_a_condition_are_measured(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    query, random = RelationQuery(parse(text, CATALOG), stats={"S1": {"rows_per_unit": 1}}), Random(5)
-    assert query.watch is not None
-    watch, seen = query.watch.watch, []
+    query, random = open_plan(parse(text, CATALOG), stats={"S1": {"rows_per_unit": 1}}), Random(5)
+    assert query.relation.watch is not None
+    watch, seen = query.relation.watch, []
     monkeypatch.setattr(watch, "period", 1)
-    monkeypatch.setattr(watch, "proposal", lambda: seen.append(watch._collector.statistics()))
+    monkeypatch.setattr(watch, "proposal", lambda: seen.append(watch.statistics()))
     for start in range(0, 500, 100):
         for stream, count in (("S1", 80), ("S2", 20)):
             times = sorted(random.randrange(start, start + 100) for _ in range(count))

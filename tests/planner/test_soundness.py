@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 from panewise.core.scalar import Scalar
 from panewise.engines.oracle.definition import Definition
 from panewise.plan import nodes as n
-from panewise.planner.labels import Labels, label
-from panewise.planner.legality import check_legal
-from panewise.planner.monotonicity import Event, observe
+from panewise.planner.facts.labels import Labels, label
 from panewise.progress.timeline import Arrival
 from panewise.windows.base import WindowSpec
 from panewise.windows.landmark import BandWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure, NowWindow, TumblingWindow
-from planner.plans import counted, in_time, projected, source, window
+from planner.monotonicity import Event, observe
+from planner.plans import check_legal, counted, in_time, projected, source, window
 
 SPECS: tuple[WindowSpec, ...] = (
-    SlidingWindow.scoped(4), SlidingWindow.scoped(7), SlidingWindow.scoped(5, 2), SlidingWindow.hopping(2, 5),
+    SlidingWindow.scoped(4), SlidingWindow.scoped(7), SlidingWindow.scoped(5, 2), SlidingWindow(2, 5),
     TumblingWindow(4), TumblingWindow(4, disclosure=Disclosure.GROWING), BandWindow.since(3), NowWindow(),
 )
 EQUAL = Scalar.parse("`L.a` = `R.a`")

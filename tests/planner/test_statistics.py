@@ -13,8 +13,8 @@ from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.plan import nodes as n
-from panewise.planner.sampling import measured
-from panewise.planner.statistics import Statistics, declared, describe_statistics, measure, parse_statistics
+from panewise.planner.statistics.declared import Statistics, declared, describe_statistics, measure, parse_statistics
+from panewise.planner.statistics.sampling import measured
 from panewise.windows.rows import RowWindow
 from panewise.windows.sliding import SlidingWindow
 

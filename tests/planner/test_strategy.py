@@ -13,16 +13,18 @@ from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
+from panewise.dataflow import open_plan
 from panewise.engines.embedded.analyze import analyze
 from panewise.kernels.catalog import Request, able
-from panewise.kernels.partials import bind
+from panewise.kernels.contract.partials import bind
 from panewise.plan import nodes as n
-from panewise.planner.choices import choices
-from panewise.planner.constants import CONSTANTS
-from panewise.planner.estimates import MODELS, Estimate, Workload, estimate
-from panewise.planner.statistics import Statistics, measure
-from panewise.planner.strategy import choose
+from panewise.plan.dataflow import Estimate
+from panewise.planner.choose.dataflow import physical_plan
+from panewise.planner.choose.window_kernel import choose
+from panewise.planner.cost.constants import CONSTANTS
+from panewise.planner.cost.estimates import MODELS, Workload, estimate
+from panewise.planner.options import RunOptions
+from panewise.planner.statistics.declared import Statistics, measure
 from panewise.windows.base import WindowSpec
 from panewise.windows.predicate import PredicateWindow
 from panewise.windows.session import SessionWindow
@@ -207,21 +209,22 @@ def test_estimated_memory_is_within_a_factor_of_two_of_the_kernels_own_count(ker
     node = plan(table, SlidingWindow(60, 10))
     batches = table.to_batches(max_chunksize=500)
     known = measure([pa.Table.from_batches([batch]) for batch in batches], node)
-    found = analyze(node, lambda: {"s": batches}, progress="ordered", strategy=kernel, stats=known)
-    expected = found.choice.estimate_of(kernel)
+    found = analyze(node, lambda: {"s": batches}, RunOptions(progress="ordered", strategy=kernel, stats=known))
+    [windows] = found.windows.values()
+    expected = windows.choice.estimate_of(kernel)
     assert expected is not None
     assert expected.bytes is not None
-    assert 0.5 < found.peak["bytes"] / expected.bytes < 2
+    assert 0.5 < windows.peak["bytes"] / expected.bytes < 2
 
 
 def test_results_do_not_depend_on_the_strategy() -> None:
     table = bids(3_000, 40, 10, 2.0)
     node = plan(table, SlidingWindow(30, 12))
-    names = choices(node)[node].choice.candidates
+    names = physical_plan(node).steps[1].choice.candidates
     assert len(names) > 3
     answers = []
     for name in names:
-        query = WindowQuery(node, progress="ordered", strategy=name)
+        query = open_plan(node, progress="ordered", strategy=name)
         parts = [query.push("s", batch) for batch in table.to_batches(max_chunksize=700)]
         answers.append(pa.concat_tables([*parts, query.finish()]).to_pylist())
     keyed = [sorted((row["window"]["start"], row["k"], row["n"], row["top"]) for row in rows) for rows in answers]
@@ -230,5 +233,5 @@ def test_results_do_not_depend_on_the_strategy() -> None:
 
 def test_the_engine_takes_statistics() -> None:
     table = bids(100, 5, 10, 1.0)
-    query = WindowQuery(plan(table, SlidingWindow(60, 10)), stats={"rows_per_unit": 10, "groups": 5})
-    assert query._running.choice.reason.startswith("least time")
+    query = open_plan(plan(table, SlidingWindow(60, 10)), stats={"rows_per_unit": 10, "groups": 5})
+    assert query.windows.choice.reason.startswith("least time")

@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from oracle.building import call, last, table
+from oracle.questions import Oracle
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind
-from panewise.engines.oracle import Oracle
 from panewise.plan import nodes as n
-from panewise.planner.forms import Form, form_of
-from panewise.planner.legality import problems
-from panewise.planner.optimizer import optimize
-from panewise.planner.rewrites import RULES, distinct_below_existence, distinct_below_union, distinct_twice
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.facts.result_forms import Form, form_of
+from panewise.planner.legal.legality import problems
+from panewise.planner.rewrites import RULES
 from panewise.planner.rewrites.closure import simplified, steps
+from panewise.planner.rewrites.distinct import distinct_below_existence, distinct_below_union, distinct_twice
 from panewise.progress.timeline import Timeline
 from planner.random_plans import STREAMS, WINDOWS, equal, plans, timeline_of, timelines
 
@@ -61,7 +62,7 @@ def test_last_over_distinct_of_distinct_is_the_newest_that_the_query_shows() -> 
     assert not list(problems(plan))
     (once,) = distinct_twice.apply(plan.input)
     assert not equal(plan, newest(once, "v"), timeline_of([(0, "p", 1), (0, "q", 1), (2, "p", 1)]))
-    assert not list(steps(plan, [distinct_twice.RULE]))
+    assert not list(steps(plan, [distinct_twice]))
     assert simplified(plan).plan == plan
 
 
@@ -74,7 +75,7 @@ def test_lives_of_distinct_below_exists_are_those_the_query_shows() -> None:
     items = timeline_of([(2, "q", 0), (4, "q", 1), (6, "q", 1)], [], [(7, "q", 0)])
     assert form_of(plan) is Form.LIVES
     assert Oracle(plan, items).results() != Oracle(moved, items).results()
-    assert not list(steps(plan, [distinct_below_existence.RULE]))
+    assert not list(steps(plan, [distinct_below_existence]))
 
 
 def test_a_table_met_at_birth_below_a_negation_meets_the_row_that_the_query_shows() -> None:
@@ -85,9 +86,9 @@ def test_a_table_met_at_birth_below_a_negation_meets_the_row_that_the_query_show
     joined = n.TableJoin(n.Distinct(n.Union((one, other))), names, Scalar.parse("`a.v` = `t.v`"))
     plan = n.AntiJoin(joined, n.Qualify(n.Window(C, last(5)), "c"), Scalar.parse("`a.v` = `c.v`"))
     assert form_of(plan) is Form.CHANGES
-    assert not list(steps(plan, [distinct_below_union.RULE]))
+    assert not list(steps(plan, [distinct_below_union]))
     anytime = n.AntiJoin(joined.input, plan.right, plan.predicate)
-    assert list(steps(anytime, [distinct_below_union.RULE]))
+    assert list(steps(anytime, [distinct_below_union]))
 
 
 def test_a_rewriting_that_would_show_results_in_another_form_is_refused() -> None:

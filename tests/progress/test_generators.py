@@ -13,22 +13,15 @@ from hypothesis import strategies as st
 
 from panewise.core.errors import CheckpointError, ProgressError, SchemaError
 from panewise.core.ordinals import OrdinalKind
-from panewise.progress import (
-    FINISHED,
-    NO_BOUND,
-    ColumnSupplied,
-    Generator,
-    Heartbeat,
-    IdleSource,
-    JumpGuard,
-    Observed,
-    Ordered,
-    PerSubstream,
-    RowsLate,
-    SourceSupplied,
-    TimeLate,
-    Timer,
-)
+from panewise.progress.clocks import Heartbeat, IdleSource, Timer
+from panewise.progress.generators import Generator, Observed, SourceSupplied
+from panewise.progress.jumps import JumpGuard
+from panewise.progress.lateness import ColumnSupplied, Ordered, RowsLate, TimeLate
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.substreams import PerSubstream
+from panewise.progress.timeline import timeline
+from panewise.progress.watermarks import FINISHED, NO_BOUND
+from progress.grammar import is_grammatical, low_watermarks
 
 VALUES = st.lists(st.integers(-50, 50), max_size=25)
 MAKERS: dict[str, Callable[[], Generator]] = {
@@ -38,7 +31,7 @@ MAKERS: dict[str, Callable[[], Generator]] = {
     "rows": lambda: RowsLate(3),
     "no rows": lambda: RowsLate(0),
     "column": lambda: ColumnSupplied("wm", OrdinalKind.INTEGER),
-    "substream": lambda: PerSubstream("k", ["a", "b", "c"], delay=2),
+    "substream": lambda: PerSubstream("k", ["a", "b", "c"]),
     "guarded": lambda: TimeLate(7, guard=JumpGuard(10, patience=3)),
     "guarded rows": lambda: RowsLate(2, guard=JumpGuard(10, patience=2)),
     "guarded column": lambda: ColumnSupplied("wm", OrdinalKind.INTEGER, guard=JumpGuard(10, patience=2)),
@@ -46,8 +39,7 @@ MAKERS: dict[str, Callable[[], Generator]] = {
     "timer": lambda: Timer(Ordered(), interval=5, lull=20),
     "lull": lambda: Timer(TimeLate(3), lull=20),
     "idle": lambda: IdleSource(RowsLate(1), timeout=10),
-    "idle substream": lambda: PerSubstream("k", ["a", "b", "c"], idle_timeout=10),
-    "heartbeat": lambda: Heartbeat(latency=4),
+    "heartbeat": lambda: Heartbeat(4),
 }
 EVENTS = st.lists(st.one_of(
     st.tuples(st.integers(-50, 50), st.sampled_from("abc"), st.none() | st.integers(-50, 50)),
@@ -237,10 +229,8 @@ class TestSavedState:
     (lambda: TimeLate(-1), "delay must be a non-negative"), (lambda: RowsLate(-1), "must not be negative"),
     (lambda: Timer(Ordered(), interval=-1), "interval must not be negative"),
     (lambda: Timer(Ordered(), lull=-1), "lull threshold must not be negative"),
-    (lambda: Heartbeat(skew=-1), "skew of a heartbeat"), (lambda: IdleSource(Ordered(), timeout=0), "must be positive"),
+    (lambda: Heartbeat(-1), "distance of a heartbeat"), (lambda: IdleSource(Ordered(), timeout=0), "must be positive"),
     (lambda: PerSubstream("k", []), "no substream of 'k' is registered"),
-    (lambda: PerSubstream("k", ["a"], idle_timeout=0), "idle timeout must be positive"),
-    (lambda: PerSubstream("k", ["a"], delay=-1), "delay must be a non-negative"),
 ])
 def test_parameters_that_make_no_sense_are_refused(make: Callable[[], Generator], problem: str) -> None:
     with pytest.raises(ProgressError, match=problem):
@@ -255,3 +245,14 @@ def test_long_batches_with_jumps_are_believed_row_by_row_as_short_ones() -> None
     at_once = whole.believed(rows)
     assert at_once.tolist() == np.concatenate([cut.believed(rows[i : i + 7]) for i in range(0, 5_000, 7)]).tolist()
     assert np.flatnonzero(at_once == NO_BOUND).tolist() == [1_500, 1_501, 3_100, *range(4_000, 4_029)]
+
+
+@given(VALUES)
+def test_p13_a_stream_is_grammatical_exactly_when_its_bounds_stay_at_or_below_the_low_watermark(
+        values: list[int]) -> None:
+    rows = np.array(values, np.int64)
+    bounds = Ordered().observe(rows).before
+    items: list[Any] = []
+    for value, bound in zip(values, bounds.tolist(), strict=True):
+        items += [Punctuation.below("ts", bound), {"ts": value}]
+    assert is_grammatical(timeline(s=items)) == bool((bounds <= low_watermarks(rows)[:-1]).all())

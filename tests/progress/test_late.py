@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from panewise.core.errors import LateRowError, ProgressError
 from panewise.core.ordinals import OrdinalKind, Ordinals
-from panewise.progress import FINISHED, NO_BOUND, Decision, LatePolicy, TimeLate, decide, slack
-from panewise.progress.late import DEFAULT_LATE
+from panewise.progress.late import DEFAULT_LATE, Decision, LatePolicy, decide
+from panewise.progress.lateness import TimeLate
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 from panewise.windows.sliding import SlidingWindow
 
 SPECS = st.builds(SlidingWindow, st.integers(1, 30), st.integers(1, 15), st.integers(-9, 9), st.integers(0, 5))
@@ -105,7 +106,7 @@ class TestSlack:
 
     @staticmethod
     def counts(values: list[int], amount: int, flavour: str, spec: SlidingWindow) -> dict[int, int]:
-        generator, policy = slack(str(amount), flavour, OrdinalKind.INTEGER)
+        generator, policy = TimeLate(amount), LatePolicy.parse(flavour)
         rows = np.array(values, np.int64)
         decision = apply(policy, spec, rows, generator.observe(rows).before)
         found: dict[int, int] = {}
@@ -135,31 +136,15 @@ class TestSlack:
         assert spec.closed_below(generator.observe(np.array([12])).after) == 0
         assert spec.closed_below(generator.observe(np.array([13])).after) == 1
 
-    def test_slack_is_measured_in_time_or_rows(self) -> None:
-        assert slack("10 s", "generous", OrdinalKind.TIMESTAMP)[0].describe() == "at most 10000000 late"
-        assert slack("5 rows", "consistent", OrdinalKind.TIMESTAMP)[0].describe() == "at most 5 rows late"
-        with pytest.raises(ProgressError, match="slack is consistent or generous, not 'drop'"):
-            slack("10 s", "drop", OrdinalKind.TIMESTAMP)
-
 
 def test_every_entry_point_has_the_same_default():
     import inspect
 
     import panewise as pw
-    from panewise.api.local import run_local
-    from panewise.api.query import run_plan
-    from panewise.api.spark_files import run_files
+    from oracle.questions import Oracle
     from panewise.engines.embedded.run import run_embedded
-    from panewise.engines.oracle import Oracle
-    from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
-    from panewise.queries.joined.query import JoinedQuery
-    from panewise.queries.opening import open_plan
-    from panewise.queries.query import WindowQuery
-    from panewise.queries.relations.query import RelationQuery
+    from panewise.planner.options import RunOptions
 
-    entries = (pw.sql, pw.open_query, pw.run, pw.stream, pw.explain, run_local, run_plan, run_files, run_embedded,
-               open_plan, Oracle, WindowQuery, RelationQuery, JoinedQuery, run, run_batch, run_streaming,
-               explain_strategy)
-    for entry in entries:
+    for entry in (pw.sql, pw.open_query, pw.run, pw.stream, pw.explain, run_embedded, RunOptions, Oracle):
         assert LatePolicy.parse(inspect.signature(entry).parameters["late"].default) is DEFAULT_LATE, entry
     assert DEFAULT_LATE is LatePolicy.GENEROUS

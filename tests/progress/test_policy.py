@@ -6,7 +6,8 @@ import pytest
 
 from panewise.core.errors import ProgressError, SchemaError
 from panewise.core.ordinals import OrdinalKind
-from panewise.progress import Generator, parse_progress
+from panewise.progress.generators import Generator
+from panewise.progress.policy import parse_progress
 
 TYPES = {"ts": pa.timestamp("us"), "wm": pa.timestamp("ms"), "seg": pa.int64(), "name": pa.string()}
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from panewise.core.errors import ProgressError
 from panewise.core.ordinals import OrdinalKind
-from panewise.progress import END, WILDCARD, Below, Between, Constant, OneOf, Pattern, Punctuation
+from panewise.progress.patterns import WILDCARD, Below, Between, Constant, OneOf, Pattern
+from panewise.progress.punctuation import END, Punctuation
 
 VALUES = st.none() | st.integers(-4, 4)
 PATTERNS: st.SearchStrategy[Pattern] = st.one_of(
@@ -85,8 +86,7 @@ class TestPunctuation:
         late, other = {"src_ip": "202.3.12.4", "ts": 30}, {"src_ip": "1.1.1.1", "ts": 3}
         assert [p.matches(late) for p in (p1, p2, p3)] == [True, False, False]
         assert [p.matches(other) for p in (p1, p2, p3)] == [False, False, True]
-        assert (p3.is_linear("ts"), p2.is_linear("ts"), p2.is_group_wise("ts"), p1.is_group_wise("ts")) == (
-            True, False, True, False)
+        assert (p3.linear_bound("ts"), p2.linear_bound("ts")) == (24, None)
         assert p1.subsumes(p2)
         assert p3.subsumes(p2)
         assert not p2.subsumes(p3)
@@ -99,12 +99,6 @@ class TestPunctuation:
 
 
 class TestSchemas:
-    def test_a_promise_about_a_column_that_is_projected_away_is_dropped(self) -> None:
-        p = Punctuation.below("ts", 60, seg="s1")
-        assert p.project(["seg", "ts", "speed"]) is p
-        assert p.project(["ts", "speed"]) is None
-        assert END.project([]) is END
-
     def test_renaming_keeps_the_promise_and_refuses_two_columns_of_one_name(self) -> None:
         assert Punctuation.below("ts", 60, seg="s1").rename({"ts": "t"}) == Punctuation.below("t", 60, seg="s1")
         with pytest.raises(ProgressError, match="two columns get one name"):
@@ -124,15 +118,6 @@ class TestSchemas:
         made = {new: row[old] for new, old in columns.items()}
         for translated in p.translate(columns):
             assert translated.matches(made) == p.matches(row)
-
-    def test_u12_a_bound_on_time_becomes_an_exclusive_bound_on_window_ids(self) -> None:
-        """W4: with one-minute slides the bound 12:11 says that window ids below 11 are complete."""
-        assert Punctuation.below("ts", 660).through("ts", lambda v: v // 60, "wid") == Punctuation.below("wid", 11)
-
-    def test_a_promise_about_single_values_does_not_survive_a_function(self) -> None:
-        assert Punctuation.of({"ts": Constant(5)}).through("ts", lambda v: v // 60, "wid") is None
-        by_group = Punctuation.of({"seg": Constant("s1")})
-        assert by_group.through("ts", lambda v: v // 60, "wid") is by_group
 
 
 class TestJson:
@@ -155,12 +140,6 @@ class TestJson:
     ])
     def test_pattern_forms(self, text: str, expected: Punctuation) -> None:
         assert read(text) == expected
-
-    def test_e2_a_source_that_includes_its_bound_is_adapted(self) -> None:
-        assert read('{"ts": 60}', inclusive=True) == Punctuation.below("ts", 61)
-        assert read('{"ts": {"below": 60}}', inclusive=True) == Punctuation.below("ts", 60)
-        days = Punctuation.from_json({"d": "1970-01-02"}, "d", OrdinalKind.DATE, inclusive=True)
-        assert days == Punctuation.below("d", 2)
 
     @given(st.dictionaries(st.sampled_from(["ts", "k"]), PATTERNS, max_size=2).map(Punctuation.of),
            st.sampled_from(list(OrdinalKind)))

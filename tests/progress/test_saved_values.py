@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from panewise.core.errors import CheckpointError, ProgressError
 from panewise.core.ordinals import OrdinalKind
-from panewise.progress import FINISHED, BoundTable, Punctuation, TimeLate
+from panewise.progress.bounds import BoundTable
+from panewise.progress.lateness import TimeLate
 from panewise.progress.notation import value_from_state, value_to_state
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED
 
 SAVABLE = st.one_of(
     st.none(), st.booleans(), st.integers(), st.text(), st.floats(allow_nan=False), st.dates(), st.datetimes(),

@@ -7,17 +7,13 @@ import pyarrow as pa
 
 from panewise.core.ordinals import OrdinalKind, to_ordinals
 from panewise.core.time import parse_timestamp
-from panewise.progress import (
-    BoundTable,
-    LatePolicy,
-    PerSubstream,
-    Punctuation,
-    decide,
-    is_grammatical,
-    low_watermark,
-    timeline,
-)
+from panewise.progress.bounds import BoundTable
+from panewise.progress.late import LatePolicy, decide
+from panewise.progress.punctuation import Punctuation
+from panewise.progress.substreams import PerSubstream
+from panewise.progress.timeline import timeline
 from panewise.windows.sliding import SlidingWindow
+from progress.grammar import is_grammatical, low_watermark
 
 MINUTE = 60_000_000
 PACKETS = [
@@ -58,7 +54,10 @@ class TestW5:
         first, _ = spec.wids_of(times)
         assert first.tolist() == [1, 0, 1, 1, 2, 2]
         assert spec.closed_below(parse_timestamp(MIDNIGHT)) == 2
-        before = BoundTable("ts").in_force({}, 6, [(4, self.PROMISE)])
+        bounds = BoundTable("ts")
+        before_it = bounds.bounds_for({}, 4)
+        bounds.advance(self.PROMISE)
+        before = np.concatenate([before_it, bounds.bounds_for({}, 2)])
         assert decide(LatePolicy.ERROR, *spec.wids_of(times), times, before, spec.closed_below).late_rows == 0
 
 
@@ -98,9 +97,11 @@ class TestE2AndE3:
     def test_w4_a_punctuation_at_12_11_completes_window_10_and_everything_before(self) -> None:
         origin = parse_timestamp("2008-01-01T12:00:00Z")
         spec = SlidingWindow(10 * MINUTE, MINUTE, origin)
-        promise = Punctuation.below("ts", origin + 11 * MINUTE).through("ts", spec.closed_below, "wid")
-        assert promise == Punctuation.below("wid", 11)
-        assert [promise.matches({"wid": w}) for w in (0, 10, 11)] == [True, True, False]
+        promise = Punctuation.below("ts", origin + 11 * MINUTE)
+        closed = spec.closed_below(promise.bound("ts") or 0)
+        assert closed == 11
+        ends = [spec.extent(wid).end or 0 for wid in (10, 11)]
+        assert [promise.matches({"ts": end - 1}) for end in ends] == [True, False]
 
     def test_reading_the_value_inclusively_would_close_a_window_that_can_still_change(self) -> None:
         """Bound 60, exclusive: a row at 60 may come. Read as "up to 60" it would be late."""

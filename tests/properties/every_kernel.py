@@ -14,10 +14,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels.base import WINDOW_END, WindowKernel
 from panewise.kernels.catalog import Request, able, make_kernel
-from panewise.kernels.panes import WINDOW_ID
-from panewise.kernels.partials import bind
+from panewise.kernels.contract.kernel import WINDOW_END, WindowKernel
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.panes.pane_tables import WINDOW_ID
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.base import WindowSpec
 
@@ -62,11 +62,11 @@ class Run:
 def kernels(spec: WindowSpec, *, partition: Sequence[str] = (), late: str = "drop",
             keys: pa.Schema = KEYS) -> Iterator[Callable[[], WindowKernel]]:
     """A maker of each kernel that can run the window."""
-    found = list(able(Request(spec, keys, AGGREGATES, tuple(partition))))
+    request = Request(spec, keys, AGGREGATES, tuple(partition))
+    found = list(able(request))
     assert found, f"no kernel runs {spec}"
     for entry in found:
-        yield lambda name=entry.name: make_kernel(spec, keys, AGGREGATES, attribute="ts", late=late,
-                                                  partition=partition, strategy=name)
+        yield lambda name=entry.name: make_kernel(request, name, attribute="ts", late=late)
 
 
 def partition_of(kind: str) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels.adaptive import AdaptiveKernel
-from panewise.kernels.base import WindowKernel
-from panewise.kernels.buffering import BufferingKernel
-from panewise.kernels.partials import bind
-from panewise.kernels.two_level import TwoLevelKernel
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.buffering import BufferingKernel
+from panewise.kernels.baselines.two_level import TwoLevelKernel
+from panewise.kernels.contract.kernel import WindowKernel
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids.adaptive import AdaptiveKernel
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.sliding import SlidingWindow
 

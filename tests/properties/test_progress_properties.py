@@ -11,27 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedded.plans import aggregate, call, source
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.engines.embedded import WindowQuery
-from panewise.engines.oracle.engine import Oracle
-from panewise.plan.nodes import NamedScalar, Source, Union, WindowAggregate, WindowClause
-from panewise.progress.meld import Meld
+from panewise.dataflow import open_plan
+from panewise.dataflow.batch import Batch
+from panewise.dataflow.operators.base import Operator
+from panewise.dataflow.operators.row_step import RowStep
+from panewise.dataflow.operators.union import Merged
+from panewise.plan.nodes import Filter, NamedScalar, Project, Source, Union, WindowAggregate, WindowClause
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival
-from panewise.queries.chunks import Chunk
-from panewise.queries.operators import (
-    Apply,
-    DescribeProgress,
-    DupElim,
-    MeldInput,
-    Merge,
-    Operator,
-    Select,
-    Sort,
-    drive,
-)
 from panewise.windows.base import WindowSpec
 from panewise.windows.sliding import SlidingWindow
 from properties.every_kernel import BY_POSITION, BY_VALUE, Item, Row, Run, kernels, partition_of, promised, rows, run
@@ -43,21 +34,31 @@ COLUMNS = {"ts": pa.int64(), "k": pa.string(), "g": pa.int64(), "v": pa.int64()}
 # -- P4: output punctuation
 
 
-def chunk(*some: Row) -> Chunk:
+def batch(*some: Row) -> Batch:
     none = np.arange(len(some))
     columns = pa.table([[getattr(r, c) for r in some] for c in COLUMNS], schema=pa.schema(list(COLUMNS.items())))
-    return Chunk(columns, "s", none, none, np.full(len(some), -(2**63)))
+    return Batch(columns, "s", none, none, np.full(len(some), -(2**63)))
 
 
 def chains() -> dict[str, list[Operator]]:
     """Operators with one input, and chains of them."""
-    kept = Apply([NamedScalar.column(c) for c in COLUMNS])
-    positive = Select(Scalar.parse("v > 0"))
-    return {
-        "Select": [positive], "Apply": [kept], "DupElim": [DupElim(["k", "ts"], "ts")], "Sort": [Sort("ts")],
-        "Describe": [DescribeProgress("ts", [SlidingWindow(10, 5)])],
-        "all of them": [positive, kept, DescribeProgress("ts", [SlidingWindow(6, 3)]), Sort("ts")],
-    }
+    schema, stream = pa.schema(list(COLUMNS.items())), Source("s", SourceSchema(COLUMNS))
+    kept = RowStep(Project(stream, tuple(map(NamedScalar.column, COLUMNS))), schema)
+    positive = RowStep(Filter(stream, Scalar.parse("v > 0")), schema)
+    union = Merged(schema, [list(COLUMNS)], "ts")
+    return {"Filter": [positive], "Project": [kept], "Merged": [union], "all of them": [positive, union, kept]}
+
+
+def drive(operators: list[Operator], items: list[Any]) -> list[Any]:
+    """Items through a chain of operators, one by one."""
+    out: list[Any] = []
+    for item in items:
+        passing = [item]
+        for operator in operators:
+            passing = [after for before in passing for after in
+                       (operator.advance(0, before) if isinstance(before, Punctuation) else [operator.take(0, before)])]
+        out += passing
+    return out
 
 
 def assert_grammatical(items: list[Any]) -> None:
@@ -68,7 +69,7 @@ def assert_grammatical(items: list[Any]) -> None:
         if isinstance(item, Punctuation):
             assert item not in made, f"{item} was promised before"
             made.append(item)
-            if item.is_linear("ts") or item.covers_everything:
+            if item.linear_bound("ts") is not None or item.covers_everything:
                 bound = item.closes_below("ts")
                 assert bound is not None
                 assert bound > reached
@@ -91,8 +92,8 @@ def test_p4_what_an_operator_promises_holds(name: str) -> None:
                 if any(p.subsumes(item) for p in sent):
                     continue  # a promise made twice in passes out twice; it is the output of one that is at stake
                 sent.append(item)
-            given_in.append(item if isinstance(item, Punctuation) else chunk(item))
-        assert_grammatical(list(drive(chains()[name], [*given_in, END])))
+            given_in.append(item if isinstance(item, Punctuation) else batch(item))
+        assert_grammatical(drive(chains()[name], [*given_in, END]))
 
     check()
 
@@ -101,14 +102,13 @@ def test_p4_what_an_operator_promises_holds(name: str) -> None:
 @given(st.lists(rows, max_size=10), st.lists(rows, max_size=10), st.data())
 def test_p4_what_a_union_promises_holds_and_is_said_once(one: list[Row], other: list[Row], data: st.DataObject) -> None:
     """P4: Meld promises what all its inputs promise, monotone and without duplicates."""
-    meld = Meld(2, "ts")
+    union = Merged(pa.schema(list(COLUMNS.items())), [list(COLUMNS)] * 2, "ts")
     left, right = ([*data.draw(promised(side)), END] for side in (one, other))
-    inputs = [MeldInput(meld, 0), MeldInput(meld, 1)]
     out: list[Any] = []
     while left or right:
         number = data.draw(st.sampled_from([n for n, side in enumerate((left, right)) if side]))
         item = (left, right)[number].pop(0)
-        out += inputs[number].take(item if isinstance(item, Punctuation) else chunk(item))
+        out += union.advance(number, item) if isinstance(item, Punctuation) else [union.take(number, batch(item))]
     assert_grammatical(out)
     bounds = [p.bound("ts") for p in out if isinstance(p, Punctuation) and p.attributes == {"ts"}]
     assert bounds == sorted(set(bounds), key=lambda b: b or 0)
@@ -132,7 +132,7 @@ def test_p4_results_come_before_the_promise_that_closes_their_window_passes_and_
         node, items = plan(spec), data.draw(promised(some))
         plain = [i if isinstance(i, Punctuation) else vars(i) for i in items]
         oracle = Oracle(node, [Arrival("s", item) for item in plain])
-        query = WindowQuery(node)
+        query = open_plan(node)
         found: list[str] = []
         for place, item in enumerate(plain):
             table = query.push("s", item if isinstance(item, Punctuation) else [item])
@@ -196,27 +196,22 @@ def union_of_two() -> WindowAggregate:
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 60))
-def test_p17_a_lull_on_one_input_adds_no_rows_to_the_state_but_makes_an_ordered_union_hold_them(length: int) -> None:
-    """P17: while one input is silent, Meld keeps partials of open windows only; Merge keeps every row."""
-    query = WindowQuery(union_of_two())
-    merge = Merge(2, "ts")
+def test_p17_a_lull_on_one_input_adds_no_rows_to_the_state(length: int) -> None:
+    """P17: while one input is silent, Meld keeps partials of open windows only."""
+    query = open_plan(union_of_two())
     for ts in range(length):
         query.push("s", [{"ts": ts, "k": "a", "g": 0, "v": 1.0}])
         query.push("s", Punctuation.below("ts", ts))
-        merge.input(0).take(chunk(Row(ts)))
     status = query.status()
     assert status["partials"] <= -(-length // 10), "one group, one partial a window"
-    assert len(merge.held) == length
     freed = query.push("t", Punctuation.below("ts", length))
     assert freed.num_rows == (length - 1) // 10
-    assert sum(i.table.num_rows for i in merge.input(1).take(Punctuation.below("ts", length)) if isinstance(i, Chunk)) \
-        == length
 
 
 def test_p17_a_timer_sets_free_what_a_lull_holds_back() -> None:
     """P17: with a timer the clock goes on where the rows do not, and the windows behind it come out."""
     plan = aggregate(source(), SlidingWindow(10, 10), calls=(call("n", "count"),))
-    query = WindowQuery(plan)
+    query = open_plan(plan)
     query.push("s", [{"ts": ts, "k": "a", "g": 0, "v": 1.0} for ts in (1, 4, 12)])
     assert query.push("s", Punctuation.below("ts", 9)).num_rows == 0, "nothing comes while nothing is promised"
     out = query.push("s", Punctuation.below("ts", 25)).to_pylist()  # what a timer sends in a lull

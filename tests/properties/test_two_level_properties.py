@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels.partials import bind
-from panewise.kernels.slots import MODES, Flush
-from panewise.kernels.two_level import TwoLevelKernel
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.slots import MODES, Flush
+from panewise.kernels.baselines.two_level import TwoLevelKernel
+from panewise.kernels.contract.partials import bind
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.punctuation import END, Punctuation
 from panewise.windows.sliding import SlidingWindow
 

@@ -17,8 +17,9 @@ from conformance.compare import assert_same_rows
 from conformance.generated import BY_POSITION, BY_VALUE, any_kind, random_case
 from conformance.runners import embedded
 from panewise.core.errors import UnsupportedError
+from panewise.core.intervals import Interval
 from panewise.kernels.catalog import KERNELS
-from panewise.kernels.panes import pane_ids, panes_per_slide, panes_per_window, window_range
+from panewise.kernels.panes.pane_tables import pane_ids, panes_per_slide, panes_per_window, window_range
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.base import Rows
 from panewise.windows.landmark import LandmarkWindow
@@ -127,7 +128,7 @@ def test_p14_windows_that_begin_before_the_origin_are_full_windows_cut_there(
     """P14: on a stream that starts at the origin the first windows hold what their truncated extents hold."""
     spec = SlidingWindow(window, slide, origin)
     some = [Row(origin + t, "a", 0, 1) for t in after_origin]
-    expected = {wid: sum(spec.truncated_extent(wid).contains(r.ts) for r in some)
+    expected = {wid: sum(spec.extent(wid).intersect(Interval(origin, None)).contains(r.ts) for r in some)
                 for wid in spec.windows(Rows.of([r.ts for r in some])).tolist()}
     for make in kernels(spec):
         assert {result[0]: result[3] for _, result in run(make, some).results} == expected

@@ -7,26 +7,20 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.relations.delta import FOREVER
-from panewise.plan.nodes import GroupAggregate, Node, RelationToStream, RelationToStreamKind
-from panewise.planner.forms import (
+from oracle.questions import Oracle
+from panewise.dataflow import Query, open_plan
+from panewise.kernels.relations.edges.delta import FOREVER
+from panewise.plan.nodes import Node
+from panewise.planner.facts.result_forms import (
     CHANGE,
     EXPIRES_AT,
     VALID_FROM,
     Form,
-    exposed_windows,
     form_of,
-    is_internal,
-    shows_groups,
     time_kind,
 )
-from panewise.planner.refreshing import externalised, windows_move_in_steps
 from panewise.progress.timeline import Timeline
 from panewise.progress.watermarks import NO_BOUND
-from panewise.queries.relations import RelationQuery
-from panewise.windows.base import WindowSpec
-from panewise.windows.landmark import BandWindow, LandmarkWindow
 from relations.running import assert_like_the_oracle, bag, run_relation
 
 MANY = 64
@@ -43,12 +37,10 @@ def assert_like_the_oracle_at_every_instant(plan: Node, timeline: Timeline, cuts
     told, _ = run_relation(plan, timeline, cuts, saves, **options)
     for tau in every_instant(oracle):
         assert (tau, relation_told(plan, told, tau)) == (tau, bag(oracle.relation_at(tau)))
-    if waits_for_more(plan):
-        return
-    kept = RelationQuery(plan, current=True, **options)
+    kept = open_plan(plan, current=True, **options)
     for place, arrival in enumerate(timeline):
         if place in saves:
-            saved, kept = kept.snapshot(), RelationQuery(plan, current=True, **options)
+            saved, kept = kept.snapshot(), open_plan(plan, current=True, **options)
             kept.restore(saved)
         if arrival.stream in kept.streams:
             kept.push(arrival.stream, [arrival.item] if arrival.is_row else arrival.item)
@@ -58,35 +50,12 @@ def assert_like_the_oracle_at_every_instant(plan: Node, timeline: Timeline, cuts
         assert_kept(kept, oracle)
 
 
-def assert_kept(query: RelationQuery, oracle: Oracle) -> None:
+def assert_kept(query: Query, oracle: Oracle) -> None:
     """What a query keeps is the relation at the last instant that is complete."""
     reached = query.watermark
     if reached != NO_BOUND:
         tau = max(oracle.instants(), default=0) + 1 if reached == FOREVER else reached - 1
         assert (tau, bag(query.current().to_pylist())) == (tau, bag(oracle.relation_at(tau)))
-
-
-def waits_for_more(plan: Node) -> bool:
-    """Whether a snapshot is put out when the next row has come and not when its instant is complete.
-
-    Windows that let nothing go would be refreshed for ever; they are as long as rows come, which is known afterwards.
-    So it is of windows that are empty, which shows where an aggregate has a row of no rows.
-    """
-    snapshots = [node.input for node in plan.walk() if isinstance(node, RelationToStream)
-                 and node.kind is RelationToStreamKind.RSTREAM]
-    snapshots += [externalised(node) for node in plan.walk() if is_internal(node) and shows_groups(node)]
-    return any(windows_move_in_steps(below)
-               and (any(never_lets_go(window.clause.spec) for window in exposed_windows(below)) or has_total(below))
-               for below in snapshots)
-
-
-def has_total(plan: Node) -> bool:
-    """Whether an aggregate without GROUP BY is among what a plan makes its rows of."""
-    return any(isinstance(node, GroupAggregate) and not node.keys for node in plan.walk())
-
-
-def never_lets_go(spec: WindowSpec) -> bool:
-    return isinstance(spec, LandmarkWindow | BandWindow)
 
 
 def every_instant(oracle: Oracle) -> list[int]:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import AntiJoin, BagDifference, Distinct, Join, Node, Qualify, SemiJoin
-from panewise.planner.join_manner import Joins
-from panewise.planner.physical import Physical, physical
+from panewise.plan.physical import AtOnce, PhysicalNode, RelationPlan
+from panewise.planner.choose.join_manner import Joins
+from panewise.planner.choose.physical import relation_plan
 from panewise.windows.sliding import SlidingWindow
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, windows
 
@@ -67,11 +68,15 @@ def on(one: int, other: int) -> Scalar:
     return Scalar.parse(f"`{NAMES[one]}.k` = `{NAMES[other]}.k`")
 
 
-def decided(plan: Node, joins: str, order: list[int] | None = None) -> Physical:
+def decided(plan: Node, joins: str, order: list[int] | None = None) -> RelationPlan:
     """A plan as it is, its joins run in this manner and, if given, probing in this order."""
-    found = physical(plan, None, Joins.parse(joins))
-    if order is None:
-        return found
-    return replace(found, at_once=tuple(
-        replace(one, manner=replace(one.manner, order=tuple(i for i in order if i < len(one.inputs))))
-        for one in found.at_once))
+    found = relation_plan(plan, joins=Joins.parse(joins), generous=True)
+    return found if order is None else replace(found, root=_probing(found.root, order))
+
+
+def _probing(node: PhysicalNode, order: list[int]) -> PhysicalNode:
+    node = replace(node, inputs=tuple(_probing(below, order) for below in node.inputs))
+    if not isinstance(node.algorithm, AtOnce):
+        return node
+    manner = replace(node.algorithm.manner, order=tuple(i for i in order if i < len(node.inputs)))
+    return replace(node, algorithm=replace(node.algorithm, manner=manner))

@@ -10,7 +10,7 @@ from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import BandJoin, NamedScalar, Node, Project, Qualify, TumblingJoin, Union, Window, WindowClause
-from panewise.planner.stream_joins import missing_in
+from panewise.planner.facts.stream_joins import missing_in
 from panewise.windows.base import Clock
 from panewise.windows.count import CountWindow
 from relations.plans import COUNT_WINDOWS, TIME_WINDOWS, Specs, source
@@ -48,7 +48,7 @@ def of(draw: st.DrawFn, left: Node, right: Node, one: str, other: str, kind: Joi
     on = None if text is None else Scalar.parse(text.format(l=one, r=other))
     times = f"{one}.ts", f"{other}.ts"
     if draw(st.integers(0, 2)) == 0:
-        return TumblingJoin(left, right, *times, draw(st.integers(1, 6)), on, kind=kind)
+        return TumblingJoin(left, right, *times, draw(st.integers(1, 6)), on, draw(st.integers(-7, 7)), kind=kind)
     low, wide = draw(st.integers(-4, 4)), draw(st.integers(0, 5))
     return BandJoin(left, right, *times, low + wide, -low, on, kind=kind)
 

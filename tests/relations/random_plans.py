@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from panewise.core.ordinals import OrdinalKind
 from panewise.plan.nodes import GroupAggregate, Lifetime, Node, RelationToStream, Source, Window, WindowClause
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.legality import problems
+from panewise.planner.legal.legality import problems
 from panewise.progress.timeline import Timeline
 from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.calendar import CalendarWindow

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from panewise.engines.oracle.engine import Oracle
+from oracle.questions import Oracle
+from panewise.dataflow import Query, open_plan
 from panewise.plan.nodes import Node
+from panewise.plan.physical import Style
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries.relations import RelationQuery
 
 
 def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
@@ -30,9 +31,17 @@ def _plain(value: Any) -> Any:
 
 
 def run_relation(plan: Node, timeline: Timeline, cuts: frozenset[int] = frozenset(),
-                 saves: frozenset[int] = frozenset(), **options: Any) -> tuple[list[dict[str, Any]], RelationQuery]:
-    """Push a timeline; batches end at punctuation, at another stream and at the cuts; states are saved and restored."""
-    query = RelationQuery(plan, **options)
+                 saves: frozenset[int] = frozenset(), *, opened: Callable[[Query], None] = lambda _: None,
+                 **options: Any) -> tuple[list[dict[str, Any]], Query]:
+    """Push a timeline; batches end at punctuation, at another stream and at the cuts; states are saved and restored.
+
+    ``style`` is how expiry travels through the plan, which users call its strategy; ``opened`` sees every query that
+    runs.
+    """
+    if "style" in options:
+        options["strategy"] = Style.parse(options.pop("style")).value
+    query = open_plan(plan, **options)
+    opened(query)
     timeline = [arrival for arrival in timeline if arrival.stream in query.streams]
     results: list[dict[str, Any]] = []
     batch: list[Any] = []
@@ -43,7 +52,8 @@ def run_relation(plan: Node, timeline: Timeline, cuts: frozenset[int] = frozense
             batch = []
         if i in saves:
             saved = query.snapshot()
-            query = RelationQuery(plan, **options)
+            query = open_plan(plan, **options)
+            opened(query)
             query.restore(saved)
         stream = arrival.stream
         if i == len(timeline):
@@ -56,7 +66,8 @@ def run_relation(plan: Node, timeline: Timeline, cuts: frozenset[int] = frozense
 
 
 def assert_like_the_oracle(plan: Node, timeline: Timeline, cuts: frozenset[int] = frozenset(),
-                           saves: frozenset[int] = frozenset(), **options: Any) -> None:
+                           saves: frozenset[int] = frozenset(), *, opened: Callable[[Query], None] = lambda _: None,
+                 **options: Any) -> None:
     found, query = run_relation(plan, timeline, cuts, saves, **options)
     given = {name: options[name] for name in ("late", "progress") if name in options}
     oracle = Oracle(plan, timeline, **given)

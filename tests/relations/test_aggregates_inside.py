@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise.core.errors import UnsupportedError
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.planner.capabilities import check
+from panewise.planner.legal.capabilities import check
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline, timeline
 from panewise.sql import parse
@@ -92,8 +91,19 @@ def test_rows_are_numbered_after_the_selection_below_the_aggregate() -> None:
     assert results(PAIRS.format(" WHERE k <> 'x'"), *kept) == [("a", 1, 3, 13), ("b", 4, 3, 13)]
 
 
-def test_a_stream_that_would_be_ordered_by_two_columns_is_refused() -> None:
+def test_results_of_windows_are_numbered_and_dated_by_the_newest_of_them() -> None:
+    text = f"SELECT m FROM (SELECT sum(n) AS m FROM {COUNTS} AS x [RANGE 2 rows, SLIDE 1 row, WA row-num]) AS c " \
+           "[RANGE 5]"
+    assert results(text, row(0, "a", 0), row(0, "a", 0), Punctuation.below("ts", 4)) == [(2, 1, 6), (4, 3, 8)]
+
+
+def test_windows_by_rows_of_a_stream_without_a_time_are_dated_by_arrival() -> None:
+    untimed = Catalog({"s": SourceSchema({"k": COLUMNS["k"], "v": COLUMNS["v"]}, time=None)})
+    plan = parse(PAIRS.format(" WHERE v <> 3").replace("RANGE 10", "ROWS 2"), untimed)
+    assert_like_the_oracle(plan, timeline(s=[{"k": "ab"[i % 2], "v": i} for i in range(6)]), frozenset({2, 3}))
+
+
+@pytest.mark.parametrize("engine", ["embedded", "spark"])
+def test_a_stream_may_be_ordered_by_two_columns(engine: str) -> None:
     counts = COUNTS.replace("WA ts", "WA v")
-    plan = parse(f"SELECT c.n, s.v FROM {counts} AS c [RANGE 3], s [RANGE 2] WHERE c.k = s.k", CATALOG)
-    with pytest.raises(UnsupportedError, match="ordered by different columns"):
-        check(plan, "embedded")
+    check(parse(f"SELECT c.n, s.v FROM {counts} AS c [RANGE 3], s [RANGE 2] WHERE c.k = s.k", CATALOG), engine)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from panewise.core.schema import Catalog, SourceSchema
+from panewise.dataflow import Query, open_plan
 from panewise.plan.nodes import Filter, Join, Project, Source
 from panewise.progress.timeline import Timeline
-from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 from relations.plans import COLUMNS, PLACES, timelines
 from relations.running import assert_like_the_oracle
@@ -18,25 +18,25 @@ STATS = {"a.rows_per_second": 1000, "b.rows_per_second": 1000, "c.rows_per_secon
          "a.k": 10, "b.k": 10, "c.k": 1000}
 
 
-def joins(query: RelationQuery) -> list[set[str]]:
+def joins(query: Query) -> list[set[str]]:
     """The streams below every join, from the top."""
     return [{below.name for below in node.walk() if isinstance(below, Source)}
-            for node in query.running.walk() if isinstance(node, Join)]
+            for node in query.relation.physical.running.walk() if isinstance(node, Join)]
 
 
 def test_without_statistics_only_what_is_always_better_is_done() -> None:
-    query = RelationQuery(parse(THREE, CATALOG))
+    query = open_plan(parse(THREE, CATALOG))
     assert joins(query) == [{"a", "b", "c"}, {"a", "b"}]
-    below = [node for node in query.running.walk() if isinstance(node, Join)][-1].left
+    below = [node for node in query.relation.physical.running.walk() if isinstance(node, Join)][-1].left
     assert any(isinstance(node, Filter) for node in below.walk())  # the selection has moved under the join
     assert any(isinstance(node, Project) and "a.ts" not in node.columns for node in below.walk())
 
 
 def test_statistics_choose_another_order_which_a_checkpoint_remembers() -> None:
     plan = parse(THREE, CATALOG)
-    known = RelationQuery(plan, stats=STATS)
+    known = open_plan(plan, stats=STATS)
     assert joins(known)[-1] != {"a", "b"}
-    assert known.fingerprint != RelationQuery(plan).fingerprint
+    assert known.fingerprint != open_plan(plan).fingerprint
 
 
 @settings(max_examples=30, deadline=None)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.api.query import plan_of
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
-from panewise.kernels.relations import distinct
-from panewise.kernels.relations.distinct import DistinctByEnd
-from panewise.kernels.relations.live_codes import LiveCodes
+from panewise.dataflow import Query, open_plan
+from panewise.kernels.groups.key_table import KeyTable
+from panewise.kernels.relations.distinct import distinct
+from panewise.kernels.relations.distinct.distinct import DistinctByEnd
 from panewise.plan.nodes import Distinct, Join, Node, Qualify, Union
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries.relations import RelationQuery
 from panewise.windows.base import WindowSpec
 from panewise.windows.sliding import SlidingWindow
 from relations.plans import TIME_WINDOWS, columns, source, window
@@ -60,7 +60,7 @@ def test_rows_that_become_deeper(spec: WindowSpec, seed: int, cuts: frozenset[in
 
 def test_values_that_are_gone_are_forgotten_in_short_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distinct, "SPARE_CODES", 4)
-    monkeypatch.setattr(LiveCodes, "crowded", lambda self, used: len(self) > 2 * used + 4)
+    monkeypatch.setattr(KeyTable, "crowded", lambda self, used: len(self) > 2 * used + 4)
     timeline = [Arrival("s", {"ts": i, "k": f"k{i % 70 if i > 100 else i}", "v": 0}) for i in range(400)]
     plan = Distinct(columns(window(source(), SlidingWindow.scoped(9)), "k"))
     cuts = frozenset(i for i in range(400) if i % 50 < 25)  # some rows one by one, some 25 at a time
@@ -71,7 +71,7 @@ def test_values_that_are_gone_are_forgotten_in_short_steps_too(monkeypatch: pyte
 
 def test_steps_say_which_structure_they_use() -> None:
     plan = Distinct(columns(window(source(), SlidingWindow.scoped(50)), "k"))
-    query = RelationQuery(plan, progress="ordered")
+    query = open_plan(plan, progress="ordered")
     query.push("s", [{"ts": i, "k": f"k{i}", "v": 0} for i in range(30)])
     assert _operator(query)._queue is None
     query.push("s", [{"ts": 30, "k": "k1", "v": 0}, {"ts": 31, "k": "k1", "v": 0}])
@@ -80,7 +80,7 @@ def test_steps_say_which_structure_they_use() -> None:
     assert _operator(query)._queue is None
 
 
-def _operator(query: RelationQuery) -> DistinctByEnd:
-    operator = query._root.operator
+def _operator(query: Query) -> DistinctByEnd:
+    operator = query.relation.root.operator
     assert isinstance(operator, DistinctByEnd)
     return operator

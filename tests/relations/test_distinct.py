@@ -11,10 +11,11 @@ from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.plan.nodes import Distinct, Join, Qualify, Union, Window
-from panewise.planner.legality import check_legal, problems
+from panewise.planner.legal.legality import problems
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.timeline import timeline as timeline_of
 from panewise.sql import parse
+from planner.plans import check_legal
 from relations.plans import PLACES, TIME_WINDOWS, columns, timelines, windows
 from relations.running import assert_like_the_oracle, run_relation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from panewise.kernels.relations.delta import Ends
+from panewise.kernels.relations.edges.delta import Ends
 from panewise.kernels.relations.stores.catalogues import ExpiryCatalogues
 
 

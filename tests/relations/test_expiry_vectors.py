@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.core.scalar import Scalar
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives, Uids, integers
-from panewise.kernels.relations.join import WindowJoin
-from panewise.kernels.relations.pairing import Match
+from panewise.kernels.relations.edges.delta import FOREVER, Delta, Ends, Lives, Uids, integers
+from panewise.kernels.relations.edges.departures import Departures
+from panewise.kernels.relations.joins.join import WindowJoin
+from panewise.kernels.relations.joins.pairing import Match
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
@@ -31,7 +32,6 @@ from panewise.plan.nodes import (
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.progress.timeline import Timeline
-from panewise.queries.relations import RelationQuery
 from relations.plans import COUNT_WINDOWS, PLACES, columns, timelines, windows
 from relations.running import assert_like_the_oracle, run_relation
 from relations.test_group_aggregates import call
@@ -120,9 +120,8 @@ def time_and_count(*, vectors: bool) -> tuple[WindowJoin, Lives]:
     """A row of a time window that ends at 10 with two rows of a count window, of which nobody knows the ends."""
     uids = Uids()
     uids.next = 100
-    join = WindowJoin(ROW, RIGHT, EQUAL, uids, left_in_order=True, strict=(False, True))
-    if vectors:
-        assert join.carry_vectors()
+    join = WindowJoin(ROW, RIGHT, EQUAL, uids, leave=(Departures.IN_ORDER, Departures.ALL),
+                      tells=Departures.VECTORS if vectors else Departures.EARLY)
     first = join.step([Delta(rows(ROW, [1], [0], [10])), Delta(rows(RIGHT, [2, 3], [1, 2], [FOREVER] * 2))], 5)
     return join, first.lives
 
@@ -159,7 +158,7 @@ def test_vectors_say_once_that_a_row_is_gone_and_nothing_is_kept_per_pair() -> N
 
 def operators(text_plan: Node, timeline: Timeline) -> list[dict[str, Any]]:
     _, query = run_relation(text_plan, timeline)
-    assert isinstance(query, RelationQuery)
+    assert query.relation is not None
     return [counters for counters in query.status()["operators"] if counters["operator"] == "Join"]
 
 

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.relations.delta import FOREVER
-from panewise.kernels.relations.distinct import DistinctByEnd
+from panewise.dataflow import open_plan
+from panewise.kernels.relations.distinct.distinct import DistinctByEnd
+from panewise.kernels.relations.edges.delta import FOREVER
 from panewise.kernels.relations.stores.queues import Calendar, ExpiryQueue, Fifo, Scanned
 from panewise.plan.nodes import (
     Distinct,
@@ -29,11 +30,10 @@ from panewise.plan.nodes import (
     Window,
     WindowClause,
 )
-from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.facts.labels import UpdatePattern, label
 from panewise.progress.punctuation import END
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.watermarks import NO_BOUND
-from panewise.queries.relations import RelationQuery
 from panewise.windows.sliding import SlidingWindow
 from relations.plans import PLACES, TIME_WINDOWS, columns, source, window, windows
 from relations.positive_plans import every_kind, internal, positive_cases
@@ -101,15 +101,15 @@ every_positive = pytest.mark.parametrize("operator", POSITIVE)
 def test_property_5_delta_star_keeps_at_most_twice_its_output_at_any_time(operator: str, data: st.DataObject) -> None:
     below, timeline = data.draw(not_strict(operator))
     plan = Distinct(below)
-    query, oracle = RelationQuery(plan), Oracle(plan, timeline)
+    query, oracle = open_plan(plan), Oracle(plan, timeline)
     found: Rows = []
     for arrival in timeline:
         if arrival.stream in query.streams:
             found += query.push(arrival.stream, [arrival.item] if arrival.is_row else arrival.item).to_pylist()
-        stage = query._root
+        stage = query.relation.root
         assert isinstance(stage.operator, DistinctByEnd)
-        if NO_BOUND < query._reached < FOREVER:
-            shown = len(oracle.relation_at(query._reached - 1))
+        if NO_BOUND < query.relation.reached < FOREVER:
+            shown = len(oracle.relation_at(query.relation.reached - 1))
             assert shown <= stage.operator.counters()["rows"] <= 2 * shown
     found += query.finish().to_pylist()
     assert bag(found) == bag(oracle.results())
@@ -184,7 +184,7 @@ def test_property_12_an_update_of_an_nrr_never_changes_past_results(operator: st
     assume(not gone or last == at)  # a key that was deleted may not come back
 
     def told(history: Rows) -> Rows:
-        query = RelationQuery(beside(below, SourceKind.NRR))
+        query = open_plan(beside(below, SourceKind.NRR))
         found = query.push("q", history).to_pylist() if history else []
         found += query.push("q", END).to_pylist()
         for arrival in timeline:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import Join, Node, Qualify, RelationToStream, Window
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.facts.labels import UpdatePattern, label
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.windows.sliding import SlidingWindow
 from relations.plans import columns, source, window

@@ -10,9 +10,9 @@ from unittest.mock import patch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.engines.oracle.engine import Oracle
 from panewise.kernels.relations.stores import blocks
 from panewise.plan.nodes import (
     AggregateCall,

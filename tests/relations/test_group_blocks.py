@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from panewise.aggregates.registry import resolve
-from panewise.kernels.partials import BoundAggregate
+from panewise.kernels.contract.partials import BoundAggregate
 from panewise.kernels.relations import stores
-from panewise.kernels.relations.delta import FOREVER, Delta, Ends, Lives
-from panewise.kernels.relations.merging import Merged, StateRow
+from panewise.kernels.relations.aggregates.merging import Merged, StateRow
+from panewise.kernels.relations.edges.delta import FOREVER, Delta, Ends, Lives
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.blocks import GroupBlocks
 from panewise.kernels.relations.stores.queues import Unqueued

@@ -20,7 +20,7 @@ from panewise.plan.nodes import (
     Window,
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.legality import problems
+from panewise.planner.legal.legality import problems
 from panewise.planner.rewrites.closure import steps
 from panewise.progress.timeline import Timeline, timeline
 from panewise.windows.count import CountWindow

@@ -17,10 +17,11 @@ import pytest
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
-from panewise.kernels.relations.count_window import CountedWindow
-from panewise.kernels.relations.group_aggregate import GroupAggregate as Grouped
+from panewise.dataflow import Query, open_plan
+from panewise.kernels.relations.aggregates.group_aggregate import GroupAggregate as Grouped
+from panewise.kernels.relations.leaves.count_window import CountedWindow
 from panewise.kernels.relations.stores.queues import Calendar
-from panewise.kernels.relations.to_stream import RestoredSnapshots
+from panewise.kernels.relations.streams.to_stream import RestoredSnapshots
 from panewise.plan.nodes import (
     AntiJoin,
     BagDifference,
@@ -40,7 +41,6 @@ from panewise.plan.nodes import (
     Window,
     WindowClause,
 )
-from panewise.queries.relations import RelationQuery
 from panewise.windows.count import CountWindow, PartitionedCountWindow
 from panewise.windows.landmark import BandWindow, LandmarkWindow
 from panewise.windows.sliding import SlidingWindow
@@ -114,14 +114,14 @@ def rows_of(seed: int) -> pa.Table:
     return pa.table({"ts": ts, "k": ts // 4 + rng.integers(0, 12, ROWS), "v": rng.integers(0, 5, ROWS)})
 
 
-def run(plan: Node, batch: int, restarts: tuple[int, ...] = (), **options: Any) -> tuple[Counter[Any], RelationQuery]:
-    query = RelationQuery(plan, progress="ordered", **options)
+def run(plan: Node, batch: int, restarts: tuple[int, ...] = (), **options: Any) -> tuple[Counter[Any], Query]:
+    query = open_plan(plan, progress="ordered", **options)
     tables = {"a": rows_of(1), "b": rows_of(2)}
     found: Counter[Any] = Counter()
     for first in range(0, ROWS, batch):
         if first in restarts:
             saved = query.snapshot()
-            query = RelationQuery(plan, progress="ordered", **options)
+            query = open_plan(plan, progress="ordered", **options)
             query.restore(saved)
         for name in query.streams:
             found.update(_rows(query.push(name, tables[name].slice(first, batch))))
@@ -183,7 +183,7 @@ GROWING: dict[str, Node] = {
 
 def kept_after(plan: Node, rows: tuple[int, ...], style: str, batch: int = 400) -> list[tuple[int, int]]:
     """Rows and bytes that the aggregate keeps after so many rows of the input."""
-    query = RelationQuery(plan, progress="ordered", style=style)
+    query = open_plan(plan, progress="ordered", strategy=style)
     tables = {"a": rows_of(1), "b": rows_of(2)}
     found = []
     for first in range(0, rows[-1], batch):
@@ -216,11 +216,11 @@ def test_state_over_a_window_is_bounded_by_the_window(spec: Any) -> None:
 
 def merged_per_row(below: Node, keys: tuple[NamedScalar, ...], full: int, batch: int = 40) -> float:
     """Rows and states that a row costs when the windows are full."""
-    query: Any = RelationQuery(GroupAggregate(below, keys, (call("top", "max", "v"),)), progress="ordered")
+    query: Any = open_plan(GroupAggregate(below, keys, (call("top", "max", "v"),)), progress="ordered")
     tables = {"a": rows_of(1), "b": rows_of(2)}
 
     def merged() -> int:
-        contents = next(s.operator.contents for s in query._root.walk() if hasattr(s.operator, "contents"))
+        contents = next(s.operator.contents for s in query.relation.root.walk() if hasattr(s.operator, "contents"))
         return int(contents.blocks.merged)
 
     rows = 3_000

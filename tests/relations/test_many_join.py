@@ -12,13 +12,13 @@ import panewise as pw
 from panewise.api.query import plan_of
 from panewise.core.errors import PlanError
 from panewise.core.scalar import Scalar
-from panewise.kernels.relations.many_join import ManyJoin
+from panewise.dataflow import open_plan
+from panewise.dataflow.relations.tree import Stage
+from panewise.kernels.relations.joins.many_join import ManyJoin
 from panewise.plan.nodes import Distinct, NamedScalar, Node, Project
-from panewise.planner.join_order import Stream
-from panewise.planner.physical import one_attribute, saves_work
+from panewise.planner.choose.join_order import Stream
+from panewise.planner.choose.joins_at_once import one_attribute, saves_work
 from panewise.progress.timeline import Timeline
-from panewise.queries.relations import RelationQuery
-from panewise.queries.relations.tree import Stage
 from relations.many_joins import MANNERS, STREAMS, any_input, joins
 from relations.plans import PLACES, source, timelines
 from relations.running import assert_like_the_oracle, bag, run_relation
@@ -39,7 +39,7 @@ def test_joined_at_once_gives_the_oracles_answer(plan: Node, items: Timeline, cu
                                                  saves: frozenset[int], how: str) -> None:
     assert_like_the_oracle(plan, items, cuts, saves, joins=how)
     _, query = run_relation(plan, items, joins=how)
-    assert ManyJoin in operators(query._root)
+    assert ManyJoin in operators(query.relation.root)
 
 
 @settings(max_examples=100, deadline=None)
@@ -67,7 +67,7 @@ def test_where_every_end_is_sent_too(plan: Node, items: Timeline, saves: frozens
 def test_only_equal_columns_are_joined_at_once() -> None:
     def found(text: str) -> bool:
         plan = plan_of(text, {name: source(name).schema for name in STREAMS})
-        return any(one_attribute(node) is not None for node in RelationQuery(plan).running.walk())
+        return any(one_attribute(node) is not None for node in open_plan(plan).relation.physical.running.walk())
 
     three = "SELECT * FROM s [RANGE 5], t [RANGE 5], u [{}] WHERE s.k = t.k AND {}"
     assert found(three.format("RANGE 5", "t.k = u.k"))
@@ -81,8 +81,8 @@ def test_only_equal_columns_are_joined_at_once() -> None:
 def test_statistics_decide_unless_a_way_is_asked_for() -> None:
     def at_once(**options: object) -> bool:
         query = pw.open_query(TEXT.format("RANGE 10"), **options, **SCHEMAS)  # type: ignore[arg-type]
-        assert isinstance(query, RelationQuery)
-        return ManyJoin in operators(query._root)
+        assert query.relation is not None
+        return ManyJoin in operators(query.relation.root)
 
     assert at_once(stats=MANY)
     assert not at_once(stats=MANY, joins="by twos")

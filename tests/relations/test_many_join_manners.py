@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import panewise as pw
+from panewise.dataflow import Query
 from panewise.plan.nodes import Node, RelationToStream
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
-from panewise.queries.relations import RelationQuery
 from panewise.windows.sliding import SlidingWindow
 from relations.many_joins import MANNERS, STREAMS, any_input, decided, in_time, joins, refreshed
 from relations.plans import PLACES, timelines
@@ -102,16 +102,16 @@ def test_as_a_stream_too(plan: Node, kind: Kind, items: Timeline, saves: frozens
 COLUMNS = "ts bigint, k string"
 
 
-def query(select: str, window: str, count: int, how: str) -> RelationQuery:
+def query(select: str, window: str, count: int, how: str) -> Query:
     names = "abc"[:count]
     text = f"SELECT {select} FROM {', '.join(f'{name} [{window}]' for name in names)} WHERE " + \
         " AND ".join(f"a.k = {name}.k" for name in names[1:])
     found = pw.open_query(text, joins=how, **dict.fromkeys(names, COLUMNS))
-    assert isinstance(found, RelationQuery)
+    assert found.relation is not None
     return found
 
 
-def told(running: RelationQuery, rows: list[tuple[str, int, str]], *, ordered: bool = True) -> Rows:
+def told(running: Query, rows: list[tuple[str, int, str]], *, ordered: bool = True) -> Rows:
     found: Rows = []
     for name, ts, key in rows if ordered else Random(1).sample(rows, len(rows)):
         found += running.push(name, [{"ts": ts, "k": key}]).to_pylist()
@@ -145,12 +145,12 @@ def test_f3_rows_that_each_met_the_third_and_never_each_other_make_no_result(how
 # -- what is saved
 
 
-def joined(running: RelationQuery) -> dict[str, Any]:
+def joined(running: Query) -> dict[str, Any]:
     (found,) = (state for state in running.status()["operators"] if "runs" in state)
     return found
 
 
-def pushed(how: str, window: str, rows: dict[str, list[int]], upto: int) -> RelationQuery:
+def pushed(how: str, window: str, rows: dict[str, list[int]], upto: int) -> Query:
     """Rows of one key, complete up to an instant."""
     running = query("a.ts, b.ts AS other", window, 2, how)
     for name, times in rows.items():

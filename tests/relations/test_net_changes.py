@@ -10,8 +10,8 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from panewise.kernels.relations.changes import Changes, net
-from panewise.kernels.relations.row_hashes import row_hashes
+from panewise.kernels.relations.distinct.row_hashes import row_hashes
+from panewise.kernels.relations.edges.changes import Changes, net
 
 VALUES = st.tuples(st.integers(0, 2) | st.none(), st.sampled_from([0.0, -0.0, 1.5, float("nan"), None]),
                    st.sampled_from(["x", "y", None]))

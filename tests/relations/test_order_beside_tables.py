@@ -31,9 +31,9 @@ from panewise.plan.nodes import (
     WindowClause,
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.legality import check_legal
 from panewise.progress.timeline import Timeline
 from panewise.windows.count import CountWindow
+from planner.plans import check_legal
 from relations.plans import COUNT_WINDOWS, PLACES, TIME_WINDOWS, columns, source, timelines, windows
 from relations.random_plans import STREAM_KINDS, by_rows, is_legal
 from relations.random_tables import beside_a_table, meeting, table_histories
@@ -130,7 +130,8 @@ def test_the_newest_of_several_matches_is_that_of_the_tables_newest_row(text: st
                                                                         times: tuple[int, ...], last: int,
                                                                         engine: str) -> None:
     rows = [{"ts": ts, "k": "a", "w": w} for ts, w in zip(times, (3, 1, 2), strict=True)]
-    found = pw.sql(text, s=[{"ts": 4, "k": "a"}], q=pw.table(rows, retroactive=retroactive), time="ts", engine=engine)
+    found = pw.sql(text, s=[{"ts": 4, "k": "a"}],
+                   q=pw.table(rows, time="ts", retroactive=retroactive), time="ts", engine=engine)
     assert next(iter(found))["w"] == last
 
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from panewise.kernels.key_table import IntegerCodes
-from panewise.kernels.relations.delta import FOREVER, Lives, Uids, by_age
-from panewise.kernels.relations.runs import StreamRun, joined
+from panewise.kernels.groups.key_table import IntegerCodes
+from panewise.kernels.relations.edges.delta import FOREVER, Lives, Uids, by_age
+from panewise.kernels.relations.edges.runs import StreamRun, joined
+from panewise.kernels.relations.edges.waiting import SourceRows
 from panewise.kernels.relations.stores.queues import Calendar, Scanned
-from panewise.kernels.relations.waiting import SourceRows
-from panewise.progress.trailing_numba import behind
+from panewise.progress.generators import behind
 
 SCHEMA = pa.schema({"x": pa.int64()})
 FEW = st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=12)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.errors import UnsupportedError
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
-from panewise.planner.capabilities import check
+from panewise.dataflow import open_plan
+from panewise.planner.legal.capabilities import check
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries import open_plan
 from panewise.sql import parse
 from relations.plans import COLUMNS, PLACES, timelines
 from relations.running import assert_like_the_oracle, bag
@@ -90,7 +90,8 @@ def test_streams_that_conditions_tie_to_one_before_them_are_joined_in_bands() ->
 @pytest.mark.parametrize(("text", "why"), [
     (f"SELECT DISTINCT x.k FROM (SELECT a.k AS k, b.ts AS ts FROM {LEFT}) AS x [RANGE 3, WA ts], "
      "c [RANGE 2, WA ts] WHERE x.k = c.k", "null in rows of the left join"),
-    ("SELECT DISTINCT a.k FROM a [RANGE 3, WA v], b [RANGE 2, WA v] WHERE a.k = b.k", "another column than the time"),
+    ("SELECT DISTINCT a.k FROM a [RANGE 3, WA v], b [RANGE 2, WA v] WHERE a.k = b.k",
+     "which does not say when its rows came"),
 ])
 def test_what_is_not_run_is_refused_by_name(text: str, why: str) -> None:
     with pytest.raises(UnsupportedError, match=why):

@@ -13,6 +13,7 @@ from panewise.core.errors import LateRowError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import (
     Distinct,
     GroupAggregate,
@@ -28,10 +29,9 @@ from panewise.plan.nodes import (
     WindowClause,
 )
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.stream_joins import missing_in
+from panewise.planner.facts.stream_joins import missing_in
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
-from panewise.queries import open_plan
 from panewise.sql import parse
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from panewise.core.errors import PlanError
 from panewise.plan.nodes import Node, RelationToStream
-from panewise.planner.ages_known import check_counted
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM
-from panewise.planner.labels import UpdatePattern, label
+from panewise.planner.facts.ages_known import check_counted
+from panewise.planner.facts.labels import UpdatePattern, label
+from panewise.planner.facts.result_forms import CHANGE, EXPIRES_AT, VALID_FROM
 from panewise.planner.rewrites.closure import steps
 from relations.instants import assert_like_the_oracle_at_every_instant
 from relations.plans import PLACES
@@ -100,8 +100,8 @@ def test_results_leave_as_their_label_says_and_only_strict_edges_send_ends(opera
     """Property 3: equal lives and first in, first out where promised; where ends are known, none is sent."""
     plan, timeline = data.draw(cases(operator, tables=True, again=True))
     found, query = run_relation(plan, timeline)
-    for stage in query._root.walk():
-        assert stage.told.ends == 0 or stage.label.downgrade().pattern is UpdatePattern.STR
+    for stage in query.relation.root.walk():
+        assert stage.told.ends == 0 or stage.plan.departures.strict
     assert_as_promised(plan, found)
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import (
     AntiJoin,
     Distinct,

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import panewise as pw
+from oracle.questions import Oracle
 from panewise.core.errors import PlanError
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Lifetime, Node, Qualify, RelationToStream, Table, TableJoin
 from panewise.plan.nodes import RelationToStreamKind as Kind
 from panewise.progress.punctuation import Punctuation
@@ -113,7 +113,8 @@ def test_rows_of_a_table_without_time_were_always_there(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["oracle", "embedded"])
 def test_a_table_alone_is_told_in_its_own_time(engine: str) -> None:
     rows = [{"ts": datetime(2026, 1, 1, tzinfo=UTC), "k": "x"}]
-    found = list(pw.sql("SELECT k, count(*) AS n FROM t GROUP BY k", t=pw.table(rows, retroactive=True), engine=engine))
+    found = list(pw.sql("SELECT k, count(*) AS n FROM t GROUP BY k",
+                        t=pw.table(rows, time="ts", retroactive=True), engine=engine))
     assert [(row["k"], row["n"], row["valid_from"].year) for row in found] == [("x", 1, 2026)]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from panewise.aggregates.registry import resolve
 from panewise.plan import nodes as n
-from panewise.planner.equi_keys import join_condition
+from panewise.planner.facts.equi_keys import join_condition
 from panewise.progress.timeline import Timeline
 from property_runs import drawn
 from relations import test_golab_properties as properties

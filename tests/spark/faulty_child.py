@@ -16,12 +16,12 @@ import panewise
 from conformance.cases import Case
 from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.failures import translate
-from panewise.engines.spark.progress import arrival, punctuated
-from panewise.engines.spark.session import local_cores, session
-from panewise.engines.spark.sinks import register_parts
-from panewise.engines.spark.sources import read_stream
-from panewise.engines.spark.status import StatusListener
+from panewise.engines.spark.io.sinks import register_parts
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.lower.progress import arrival, punctuated
+from panewise.engines.spark.observe.status import StatusListener
+from panewise.engines.spark.session.failures import translate
+from panewise.engines.spark.session.session import local_cores, session
 from panewise.progress.punctuation import Punctuation
 from spark.cases import write_ndjson
 from spark.clusters import SETTINGS
@@ -39,7 +39,7 @@ JOIN, DISTINCT, NEGATION = range(4, 7)
 COLUMNS = {"k": pa.string(), "ts": pa.int64(), "v": pa.int64()}
 ROWS, FILES = 400, 40
 INSTALLED = {**SETTINGS, "spark.executorEnv.PYTHONPATH": str(Path(panewise.__file__).parents[1]),
-             "spark.python.daemon.module": "panewise.engines.spark.daemon"}
+             "spark.python.daemon.module": "panewise.engines.spark.session.daemon"}
 """Executors that have the package already: new ones are ready sooner."""
 
 

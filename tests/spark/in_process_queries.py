@@ -15,26 +15,25 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from panewise.engines.spark import at_hand
-from panewise.engines.spark.fragment import ORDINAL
+from panewise.dataflow import open_plan
+from panewise.engines.spark.host import worker_memory
+from panewise.engines.spark.host.wire import CONTROL, POSITION, ROW_BOUND
+from panewise.engines.spark.lower.fragment import ORDINAL
 from panewise.engines.spark.queries.placing import HostedInput, hosted_input
 from panewise.engines.spark.queries.running import Cut
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import TAG
-from panewise.engines.spark.wire import CONTROL, POSITION, ROW_BOUND
-from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.kernels.contract.state_file import table_bytes, table_from_bytes
 from panewise.plan.nodes import Named, Node, Source
-from panewise.planner.exchange import exchanged, relayed
-from panewise.planner.optimizer import optimize
-from panewise.planner.partitioning import placement
-from panewise.planner.relation_statistics import RelationStatistics
+from panewise.planner.choose.exchange import exchanged, relayed
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.choose.partitioning import placement
+from panewise.planner.statistics.relation_statistics import RelationStatistics
 from panewise.progress.bounds import BoundTable
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries import open_plan
-from panewise.queries.opening import ordering_columns
-from spark.in_process import Chunks
+from panewise.storage import MemoryChunks
 
 
 class Hosted:
@@ -51,9 +50,9 @@ class Hosted:
         self.plan, self.random = plan, Random(seed)
         self.below = {part.name: Hosted(part.of, shards, late, seed, relays=True, cut=cut) for part in relayed(plan)}
         query = open_plan(plan, late=late)
-        ordering = ordering_columns(query)
+        ordering = query.ordering_columns()
         nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
-        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name), deletions=True)
+        self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name), deletions=_changes(nodes[name]))
                        for number, name in enumerate(query.streams)}
         dated = all(i.attribute is not None or not isinstance(nodes[i.name], Source) for i in self.inputs.values())
         self.found = placement(plan) if dated else None
@@ -63,7 +62,7 @@ class Hosted:
                                   watched=cut.watched(plan, self.found, len(self.labels)), relays=relays,
                                   punctuated=punctuated)
         self.saved: dict[int, str | None] = dict.fromkeys(self.labels)
-        self.stores = {label: Chunks() for label in self.labels}
+        self.stores = {label: MemoryChunks() for label in self.labels}
         self.bounds = {name: BoundTable(i.attribute or "") for name, i in self.inputs.items()}
         self.own_late = 0
         self.arrived = 0
@@ -134,10 +133,10 @@ class Hosted:
             if not mine and not said:
                 continue
             if self.random.random() < 0.5:
-                at_hand.forget()
+                worker_memory.forget()
             shard = QueryShard(self.config, self.stores[label], self.saved[label], label)
             before = shard.late
-            with patch("panewise.engines.spark.journal.FEW_BYTES", self.random.choice([0, 1 << 20])):
+            with patch("panewise.engines.spark.host.journal.FEW_BYTES", self.random.choice([0, 1 << 20])):
                 results += shard.step(mine, [{"promises": said}]).to_pylist()
             self.own_late += shard.late - before
             self.proposals |= {shard.proposal} if shard.proposal is not None else set()
@@ -163,3 +162,8 @@ class Hosted:
             schema = schema.append(pa.field(name, pa.int64()))
         table = pa.Table.from_pylist(rows, schema=schema).replace_schema_metadata({TAG: tag.encode()})
         return table_from_bytes(table_bytes(table))
+
+
+def _changes(node: Named) -> bool:
+    """Whether rows of an input may go: those of a table without a time all come."""
+    return node.schema.time is not None

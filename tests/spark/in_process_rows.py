@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -22,28 +22,24 @@ from pyspark.sql import DataFrame
 from conformance.cases import Case
 from conformance.runners import write_case
 from panewise.aggregates.registry import resolve
-from panewise.engines.spark import at_hand
-from panewise.engines.spark.calls import argument_columns
-from panewise.engines.spark.fragment import END, ORDINAL, START, Fragment
-from panewise.engines.spark.host_step import corrected
-from panewise.engines.spark.lineage import origins
-from panewise.engines.spark.packing import unpacked
-from panewise.engines.spark.partial_stage import RAW, PartialStage
-from panewise.engines.spark.row_batch import shared_columns
-from panewise.engines.spark.row_kernel import RowKernel
-from panewise.engines.spark.row_shard import RowShardConfig
-from panewise.engines.spark.row_stage import RowStage
-from panewise.engines.spark.shard import ShardConfig
-from panewise.engines.spark.sharding import SHARD, shard_labels
-from panewise.engines.spark.source_options import StreamOptions
-from panewise.engines.spark.sources import Place, Walker
-from panewise.engines.spark.wire import CHANGE_COLUMN, CONTROL, POSITION, ROW_BOUND
-from panewise.kernels.emission import Emission
-from panewise.kernels.partials import BoundAggregate, bind
+from panewise.engines.spark.host import worker_memory
+from panewise.engines.spark.host.packing import unpacked
+from panewise.engines.spark.host.partial_stage import PartialStage
+from panewise.engines.spark.host.sharding import SHARD, shard_labels
+from panewise.engines.spark.host.stage import RAW, Stage
+from panewise.engines.spark.host.wire import CONTROL, POSITION, ROW_BOUND
+from panewise.engines.spark.io.source_options import StreamOptions
+from panewise.engines.spark.io.sources import Place, Walker
+from panewise.engines.spark.lower.bound_calls import ROWS, argument_columns
+from panewise.engines.spark.lower.fragment import ORDINAL, Fragment
+from panewise.engines.spark.lower.lineage import origins
+from panewise.engines.spark.queries.stage import RowStage
+from panewise.engines.spark.queries.windows import over_rows, shared_columns
+from panewise.kernels.contract.emission import Emission
+from panewise.kernels.contract.partials import BoundAggregate, bind
 from panewise.plan.nodes import Project, WindowAggregate
 from panewise.progress.late import LatePolicy
-from panewise.windows.extents import extents
-from spark.in_process import Chunks
+from panewise.storage import MemoryChunks
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ class Outcome:
 class Operator:
     """The streaming operator of a case, as ``streaming.prepare`` and ``prepare_rows`` make it."""
 
-    def __init__(self, case: Case, shards: int, stamped: bool) -> None:
+    def __init__(self, case: Case, shards: int, stamped: bool, emit: str) -> None:
         plan = case.plan
         self.items = plan.items if isinstance(plan, Project) else None
         node = plan.input if isinstance(plan, Project) else plan
@@ -72,22 +68,17 @@ class Operator:
         aggregates = self._aggregates()
         names = argument_columns(fragment, aggregates)
         inputs, attribute, kind = tuple(origins(fragment)), fragment.clause.attribute, fragment.clause.ordinal
-        self.config: ShardConfig | RowShardConfig
-        self.stage: PartialStage | RowStage
+        named = dict.fromkeys([*fragment.groups, *(n for columns in names for n in columns if n != POSITION)])
+        raw = stamped and self.late is LatePolicy.SIDE and not fragment.paned
+        self.config = over_rows(fragment, self._schema(list(named)), inputs, self.late, len(self.labels),
+                                emission=Emission.parse(emit, kind), raw=raw, partials=fragment.paned)
+        self.stage: Stage = RowStage.of(self.config.inputs, self.labels)
         if fragment.paned:
-            keys = self._schema(fragment.keys)
-            self.config = ShardConfig(fragment.scheme, keys, aggregates, ("",), self.late, stamped, len(self.labels),
-                                      (), attribute, kind)
-            names = names if stamped else (*names, ())  # how many rows a partial stands for
-            self.stage = PartialStage(fragment.scheme, keys, self.config.carried, names, self.labels, inputs, self.late,
-                                      stamped, (), attribute, kind)
-        else:
-            kernel = RowKernel(fragment.spec, self._schema(fragment.groups), tuple(fragment.keys),
-                               tuple(fragment.partition), aggregates, names, self.late, fragment.by_position,
-                               fragment.clause.has_time_range)
-            self.config = RowShardConfig(kernel, ("",), len(self.labels), (), attribute, kind)
-            wanted = dict.fromkeys([*kernel.columns, POSITION, *([ROW_BOUND] if stamped else []), RAW])
-            self.stage = RowStage(tuple(wanted), self.labels, inputs, ())
+            if not stamped:  # how many rows a partial stands for
+                aggregates, names = (*aggregates, ROWS), (*names, ())
+            heard = tuple(i.origin() for i in self.config.inputs)
+            self.stage = PartialStage(heard, self.labels, (), fragment.window, tuple(fragment.keys), aggregates, names,
+                                      self.late, attribute, kind)
 
     def _aggregates(self) -> tuple[BoundAggregate, ...]:
         calls = [(c.name, resolve(c.function, c.parameters, c.distinct)) for c in self.node.aggregates]
@@ -113,6 +104,8 @@ class Operator:
             assert self.fragment.clause.predicate.sql == "v > 0"
             kept = pc.or_(pc.is_valid(table.column(CONTROL)), pc.fill_null(pc.greater(table.column("v"), 0), False))
             table = table.filter(kept)
+        if not self.stamped and self.fragment.paned:
+            table = table.drop_columns([ROW_BOUND])
         ordinal = pa.array([0] * table.num_rows, pa.int64()) if self.fragment.by_position else table.column("ts")
         made = table.append_column(ORDINAL, ordinal)
         for name, column in self._origin().items():
@@ -129,14 +122,7 @@ class Operator:
         fragment = self.fragment
         for row in results.to_pylist():
             found = {k.name: row[n] for n, k in zip(fragment.keys, self.node.keys, strict=True)}
-            window: Any = row["wid"]
-            if fragment.clause.has_time_range:
-                if fragment.paned:
-                    start, end = extents(fragment.spec, pa.array([window]).to_numpy())
-                    window = {"start": int(start[0]), "end": int(end[0])}
-                else:
-                    window = {"start": row[START], "end": row[END]}
-            found[self.node.window_column] = window
+            found[self.node.window_column] = row[self.node.window_column]
             found |= {a.name: row[a.name] for a in fragment.aggregates}
             yield {i.name: found[str(i.scalar.column_name)] for i in self.items} if self.items else found
 
@@ -148,7 +134,7 @@ def run_rows_in_process(case: Case, folder: Path, *, random: Random, rows_per_ba
     With ``emit`` results may be early; each then has its ``change``. Without ``stamped`` rows do not carry the bound in
     force at their arrival, as in any other DataFrame. ``journal`` is how many bytes of it are never worth a snapshot.
     """
-    with patch("panewise.engines.spark.journal.FEW_BYTES", journal):
+    with patch("panewise.engines.spark.host.journal.FEW_BYTES", journal):
         return _run(case, folder, random, rows_per_batch, shards, stamped, emit)
 
 
@@ -157,10 +143,10 @@ def _run(case: Case, folder: Path, random: Random, rows_per_batch: int, shards: 
     path = write_case(case, folder)["s"]
     stored = base64.b64encode(case.schema("s").serialize().to_pybytes()).decode()
     options = StreamOptions(str(path), "ts", case.progress, True, rows_per_batch, stored=stored)
-    walker, operator = Walker(options), Operator(case, shards, stamped)
-    config = replace(operator.config, emission=Emission.parse(emit, operator.fragment.clause.ordinal))
+    walker, operator = Walker(options), Operator(case, shards, stamped, emit)
+    config = operator.config
     states: dict[int, str | None] = dict.fromkeys(operator.labels)
-    stores = {label: Chunks() for label in operator.labels}
+    stores = {label: MemoryChunks() for label in operator.labels}
     place, late, rows, late_rows = Place(), 0, [], []
     while True:
         end, spans = walker.walk(place, limit=rows_per_batch)
@@ -177,18 +163,17 @@ def _run(case: Case, folder: Path, random: Random, rows_per_batch: int, shards: 
             if not mine:  # Spark does not call a shard without messages
                 continue
             if random.random() < 0.5:  # another worker than the last time
-                at_hand.forget()
+                worker_memory.forget()
             shard = config.shard(stores[label], states[label])
             before = shard.late
             news = [json.loads(m["control"]) for m in mine if m["control"]]
             results = shard.step([unpacked(m["payload"]) for m in mine if m["payload"]], news)
-            if config.emission.early:
-                results = corrected(config, shard, stores[label], results)
-                changes = results.column(CHANGE_COLUMN).to_pylist()
+            if emit != "final":
+                changes = results.column("change").to_pylist()
                 rows += [{**row, "change": c} for row, c in zip(operator.shown(results), changes, strict=True)]
             else:
                 rows += operator.shown(results)
             late += shard.late - before
-            late_rows += [text for said in news for text in said.get("late_rows", [])] + shard.late_texts
+            late_rows += shard.late_texts
             states[label] = shard.saved()
         place = end

@@ -72,6 +72,18 @@ def between(spark: Any) -> None:
     frame.collect()
 
 
+def connect(spark: Any) -> None:
+    """The server of a Connect session ends while nothing is asked of it, then while results are fetched."""
+    between(spark)
+
+
+def connect_stream(spark: Any) -> None:
+    """The server of a Connect session ends while a streaming query is waited for."""
+    query = stream(spark).writeStream.format("noop").option("checkpointLocation", sys.argv[-1] + "/state").start()
+    threading.Thread(target=lambda: until_first_batch(query), daemon=True).start()
+    query.awaitTermination()
+
+
 def rows(spark: Any, count: int = 20) -> DataFrame:
     return spark.range(0, count, 1, 1).selectExpr("id AS ts", "id % 3 AS k")
 
@@ -90,7 +102,7 @@ def until_first_batch(query: Any) -> None:
 
 def main(way: str, folder: str) -> None:
     """Use Spark; an error of panewise is printed with exit code 3, everything else is a traceback."""
-    spark = pw.spark_session("local[1]", log=Path(folder) / "spark.log")
+    spark = pw.spark_session("local[1]", log=Path(folder) / "spark.log", connect=way.startswith("connect"))
     try:
         with pw.plain_errors():
             globals()[way](spark)

@@ -16,16 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from oracle.questions import Oracle
 from panewise.core.beginning import ALWAYS
-from panewise.engines.oracle.engine import Oracle
-from panewise.engines.spark.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
+from panewise.dataflow import open_plan
+from panewise.engines.spark.host.wire import CONTROL, END_TEXT, POSITION, ROW_BOUND
 from panewise.plan.nodes import Named, Node, Table
-from panewise.planner.forms import VALID_FROM, Form, form_of, time_kind
+from panewise.planner.facts.result_forms import VALID_FROM, Form, form_of, time_kind
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.progress.watermarks import FINISHED, NO_BOUND
-from panewise.queries import open_plan
-from panewise.queries.opening import ordering_columns
 from relations.running import bag
 from spark.cases import aged
 from sql.rows import arrivals
@@ -47,7 +46,7 @@ class MicroBatches:
         self.nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
         query = open_plan(plan)
         self._names = [name for name in query.streams if not isinstance(self.nodes[name], Table)]
-        self._ordering = ordering_columns(query)
+        self._ordering = query.ordering_columns()
         self._random = Random(seed)
         made = arrivals(plan, ROWS)
         self.tables: Timeline = [a for a in made if a.stream not in self._names]

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 import panewise as pw
-from panewise.engines.spark.session import session
-from panewise.engines.spark.status import QueryStatus
+from panewise.engines.spark.observe.status import QueryStatus
+from panewise.engines.spark.session.session import session
 from spark.processes import under
 
 KEYS = 500

@@ -9,8 +9,8 @@ import pytest
 
 from fuzz.injector import failing
 from panewise.core.errors import PlanError, SourceError
-from panewise.engines.spark.aside import BadParts
-from panewise.engines.spark.wire import BAD
+from panewise.engines.spark.host.wire import BAD
+from panewise.engines.spark.io.aside import BadParts
 
 
 def batch(*bad: str) -> pa.Table:

@@ -17,10 +17,10 @@ from panewise.api.spark_streams import from_json
 from panewise.cli.main import main
 from panewise.core.errors import PanewiseError, PlanError, UnsupportedError
 from panewise.core.schema import Catalog
-from panewise.engines.spark.failures import plain_errors
-from panewise.engines.spark.sinks import committed_parts
-from panewise.engines.spark.status import query_status
-from panewise.queries.row_fates import RowFates
+from panewise.dataflow.row_fates import RowFates
+from panewise.engines.spark.io.sinks import committed_parts
+from panewise.engines.spark.observe.status import query_status
+from panewise.engines.spark.session.failures import plain_errors
 from panewise.sql import parse
 
 ROWS = [(1, "a"), (None, "b"), (3, "c")]
@@ -149,7 +149,7 @@ def test_bad_rows_of_a_streaming_dataframe_leave_once(spark: SparkSession, tmp_p
         .parquet(str(tmp_path / "s" / "*"))
     _, bad, status = run_to_end(pw.sql(DROPPING, s=stream, progress="ordered", bad_rows="aside"), tmp_path)
     assert told(bad) == sorted(2 * told(in_process(DROPPING, bad_rows="aside").bad_rows.to_pylist()))
-    assert status.bad_rows == 4
+    assert (status.rows, status.bad_rows) == (2 * len(MANY), 4)
 
 
 LINES = ['{"ts": 1, "k": "a"}', '{"ts": null, "k": "b"}', "{broken", '{"ts": 900, "k": "ahead"}', '{"ts": 3, "k": "c"}',
@@ -166,6 +166,7 @@ def test_a_file_source_hands_on_what_it_could_not_read(query: str, spark: SparkS
     assert sorted(r.k for r in found) == sorted(r["k"] for r in expected)
     assert told(bad) == told(expected.bad_rows.to_pylist())
     assert status.bad_rows == 3
+    assert len(LINES) <= status.rows <= len(LINES) + 5  # and punctuation: one for each micro-batch, one at the end
     batch = pw.read_batch(spark, path, time="ts", bad_rows="skip", max_jump=20)
     for policy in ("stop", "skip"):  # the source was told to go on
         again = pw.sql(query, s=batch, bad_rows=policy).collect()
@@ -247,6 +248,28 @@ def test_a_stream_counts_the_bad_rows_it_leaves_out(spark: SparkSession, tmp_pat
     query.awaitTermination()
     assert query_status(query).bad_rows == 1
     assert {row.k for row in found} <= {"a", "c"}
+
+
+@pytest.mark.parametrize("policy", ["skip", "aside"])
+def test_bad_rows_are_counted_where_nothing_else_is(policy: str, spark: SparkSession, tmp_path: Path) -> None:
+    """A projection has no figures of its own, and a second stream no bad rows."""
+    (tmp_path / "s.ndjson").write_text('{"ts": 1, "k": "a"}\n{broken\n{"ts": 3, "k": "c"}\n{"punctuation": {}}\n')
+    stream = pw.read_stream(spark, tmp_path / "s.ndjson", time="ts", bad_rows="skip")
+    spark.createDataFrame([("d",), (None,)], "k string").coalesce(1).write.parquet(str(tmp_path / "t"))
+    other = spark.readStream.schema("k string").parquet(str(tmp_path / "t"))
+    text = "SELECT k FROM s UNION ALL SELECT k FROM t"
+    found: list[Any] = []
+
+    def sink(batch: DataFrame, number: int) -> None:
+        found.extend((pw.split_bad(batch)[0] if policy == "aside" else batch).collect())
+
+    query = pw.sql(text, s=stream, t=other, progress={"t": "ordered"}, bad_rows=policy) \
+        .writeStream.foreachBatch(sink).trigger(availableNow=True) \
+        .option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    status = query_status(query)
+    assert {row.k for row in found} == {"a", "c", "d", None}
+    assert (status.rows, status.bad_rows) == (7, 1)  # with the promise of the file and the end of the stream
 
 
 def test_the_command_line_skips_and_puts_aside(spark: SparkSession, tmp_path: Path,

@@ -17,16 +17,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conformance.compare import assert_same_rows
-from panewise.core.errors import PlanError, SchemaError, UnsupportedError
+from oracle.questions import Oracle
+from panewise.core.errors import PanewiseError, PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.core.time import MINUTE
-from panewise.engines.oracle.engine import Oracle
-from panewise.engines.spark.engine import explain_strategy, run_batch, run_streaming
-from panewise.engines.spark.failures import plain_errors
-from panewise.engines.spark.progress import arrival, split_late
-from panewise.engines.spark.sources import read_batch
+from panewise.engines.spark import explain_frames
+from panewise.engines.spark.engine import run_batch, run_streaming
+from panewise.engines.spark.io.sources import read_batch
+from panewise.engines.spark.lower.progress import arrival, split_late
+from panewise.engines.spark.session.failures import plain_errors
 from panewise.plan.nodes import (
     AggregateCall,
     Filter,
@@ -117,7 +118,7 @@ def test_aggregates_spark_cannot_merge_run_in_kernels(spark: SparkSession) -> No
              AggregateCall("spread", "var_pop", ARGUMENT), AggregateCall("n", "count")]
     rows = [{"k": "ab"[i % 2], "t": i * 3 - 40, "v": i % 4 if i % 5 else None} for i in range(40)]
     found = run_batch(plan(window, aggregates=calls), {"s": frame_of(spark, rows)})
-    assert "kernels" in explain_strategy(plan(window, aggregates=calls), {"s": frame_of(spark, rows)})
+    assert "kernels" in explain_frames(plan(window, aggregates=calls), {"s": frame_of(spark, rows)})
     expected: Counter[Any] = Counter()
     for key, start, end, *_ in by_definition(rows, window):
         values = [r["v"] for r in rows if r["k"] == key and start <= r["t"] < end]
@@ -224,14 +225,14 @@ def test_what_spark_does_not_run_is_refused(spark: SparkSession) -> None:
     assert sorted(map(str, found.collect())) == sorted(map(str, frame.select(found.columns).collect()))
     rows = WindowAggregate(source(), plan(SlidingWindow(30, 10)).window, (), ())
     nested = plan(SlidingWindow(30, 10), below=rows)
-    with pytest.raises(UnsupportedError):
+    with pytest.raises(PanewiseError, match="no column 'k'; there are window"):
         run_batch(nested, {"s": frame})
     with pytest.raises(PlanError, match="run_batch takes bounded ones"):
         run_streaming(plan(SlidingWindow(30, 10)), {"s": frame})
 
 
 def test_explain_names_panes_and_copies(spark: SparkSession) -> None:
-    text = explain_strategy(plan(SlidingWindow(60, 1)), {"s": frame_of(spark, ROWS)})
+    text = explain_frames(plan(SlidingWindow(60, 1)), {"s": frame_of(spark, ROWS)})
     assert "panes of 1, 60 per window" in text
     assert "59 more of every row" in text
 
@@ -245,4 +246,4 @@ def test_explain_says_how_many_tasks_share_row_windows(
     clause = WindowClause(window, "row-num", OrdinalKind.ROWS, partition=partition)
     query = WindowAggregate(source(), clause, (NamedScalar.column("k"),), COUNT_MAX_AVG)
     frame = arrival(frame_of(spark, ROWS), "t")
-    assert where in explain_strategy(query, {"s": frame})
+    assert where in explain_frames(query, {"s": frame})

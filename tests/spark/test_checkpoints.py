@@ -14,14 +14,15 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.api.checkpoints import CheckpointLabel
 from panewise.cli.main import main
 from panewise.core.errors import CheckpointError, SchemaError
+from panewise.engines.checkpoints import CheckpointLabel
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.failures import plain_errors
-from panewise.engines.spark.progress import punctuated
-from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.lower.progress import punctuated
+from panewise.engines.spark.session.failures import plain_errors
 from panewise.plan.nodes import AggregateCall
+from panewise.planner.options import RunOptions
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import judged, plan, rows_of, run_to_end, source, with_missed, write_ndjson
@@ -129,10 +130,10 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Begu
 @pytest.mark.parametrize(("first", "second", "message"), [
     (ours, other_aggregates, "the checkpoint has columns"),
     (ours, other_window, "the checkpoint has window"),
-    (ours, other_kind, "another kind of query"),
-    (ours, retyped, "high.value double"),
+    (ours, other_kind, "the checkpoint has window 'sliding: .*the query has 'session: "),
+    (ours, retyped, "high double"),
     (ours, without_keys, "the checkpoint has"),
-    (ours, early, "the checkpoint has emit None"),
+    (ours, early, "the checkpoint has emit 'final'"),
     (early, ours, "the checkpoint has emit 'change'"),
     (ours, other_source, "damaged or belongs to another query"),
     (other_source, ours, "of a query over another source"),
@@ -188,4 +189,4 @@ def test_a_directory_with_something_else_in_it_is_no_checkpoint(tmp_path: Path,
     (checkpoint / "letter.txt").unlink()
     (checkpoint / "query.json").write_text("[]")
     with pytest.raises(CheckpointError, match=r"written by panewise 0.1 \(query.json\)"):
-        CheckpointLabel.claim(checkpoint, plan(WINDOW), {}, engine="spark", late="drop", progress="source")
+        CheckpointLabel.claim(checkpoint, plan(WINDOW), {}, RunOptions(late="drop"), engine="spark")

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.io.sources import read_stream
 from panewise.plan.nodes import Union
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import plan, rows_of, run_to_end, source, write_ndjson

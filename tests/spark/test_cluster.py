@@ -14,7 +14,7 @@ import pytest
 
 import panewise as pw
 from conformance.compare import assert_same_rows
-from panewise.engines.spark.sinks import COMMITTED, read_sealed
+from panewise.engines.spark.io.sinks import COMMITTED, read_sealed
 from spark.clusters import SETTINGS, Cluster
 
 pytestmark = pytest.mark.spark
@@ -24,8 +24,8 @@ from pathlib import Path
 import pyarrow as pa
 import panewise as pw
 from panewise.datasets.auction import AuctionSite
-from panewise.engines.spark.generated import AuctionOptions
-from panewise.engines.spark.session import session
+from panewise.engines.spark.io.generated import AuctionOptions
+from panewise.engines.spark.session.session import session
 
 master, out = sys.argv[1], Path(sys.argv[2])
 spark = session(master, log=out / "driver.log", **{

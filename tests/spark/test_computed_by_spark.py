@@ -18,12 +18,12 @@ import panewise as pw
 from conformance.cases import Case
 from conformance.runners import spark_batch, spark_streaming, write_case
 from panewise.core.errors import PanewiseError, PlanError, SqlError
-from panewise.engines.spark import meaning
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.failures import plain_errors
-from panewise.engines.spark.meaning import ANSI, ZONE, SessionMeaningWarning
-from panewise.engines.spark.progress import split_late
-from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.lower import meaning
+from panewise.engines.spark.lower.meaning import ANSI, ZONE, SessionMeaningWarning
+from panewise.engines.spark.lower.progress import split_late
+from panewise.engines.spark.session.failures import plain_errors
 from panewise.progress.punctuation import Punctuation
 from relations.running import bag
 
@@ -96,6 +96,14 @@ def test_functions_that_only_spark_has_work_wherever_the_jvm_computes_them(spark
     assert "computed by Spark before the shuffle: s: XPATH_STRING(k, 's/h')" in text
     assert "computed by Spark over the results: XPATH_STRING(`s.k`, 's/p')" in text
     assert "by hash of s.__pw_e0, o.host" in text
+
+
+def test_what_only_spark_has_is_refused_at_its_place_where_panewise_would_compute_it(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(list(enumerate(SITES, 1)), "ts long, k string")
+    query = "SELECT k, xpath_int(k, 's') + count(*) AS n FROM s [RANGE 9] GROUP BY k"
+    for refusing in (pw.sql, pw.explain):
+        with pytest.raises(SqlError, match=r"^line 1, column 11: the function xpath_int is not there in process"):
+            refusing(query, s=rows)
 
 
 def late_case(late: str) -> Case:
@@ -182,3 +190,10 @@ def test_dates_without_a_zone_are_read_in_utc(spark: SparkSession) -> None:
     with saying(spark, ZONE, "America/New_York"):
         found = pw.sql("SELECT count(*) [RANGE 1 h, SLIDE 1 h, WA ts] AS n FROM s", s=rows).collect()
     assert [(row.window.start, row.n) for row in found] == [(datetime(2024, 3, 10, 2), 1)]
+
+
+def test_a_condition_of_thousands_of_terms_does_not_overflow_the_stack_of_the_jvm(spark: SparkSession) -> None:
+    """Spark takes a condition apart and puts it together as one chain; this one does not reach it so."""
+    rows = spark.createDataFrame([(1, 3), (12, 5_000)], "ts long, v long")
+    text = "SELECT v FROM s WHERE " + " AND ".join(f"v <> {i}" for i in range(2_500))
+    assert [row.v for row in pw.sql(text, s=rows).collect()] == [5_000]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from panewise.core.errors import PanewiseError
-from panewise.engines.spark.session import check_connect
+from panewise.engines.spark.session.session import check_connect
 
 PROGRAM = '''
 import json, sys
@@ -71,6 +71,6 @@ def test_a_connect_session_gives_the_same_answers(tmp_path: Path) -> None:
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("panewise.engines.spark.session._found", lambda module: module != "grpc_status")
+    monkeypatch.setattr("panewise.engines.spark.session.session._found", lambda module: module != "grpc_status")
     with pytest.raises(PanewiseError, match=r"grpc_status is missing.*panewise\[connect\]"):
         check_connect()

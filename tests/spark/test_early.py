@@ -19,9 +19,9 @@ from conformance.compare import assert_same_rows
 from conformance.generated import any_kind
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.observed import metrics
-from panewise.engines.spark.sources import read_stream
-from panewise.engines.spark.status import as_json
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.observe.observed import metrics
+from panewise.engines.spark.observe.status import as_json
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import plan, rows_of, write_ndjson
 from spark.in_process_rows import run_rows_in_process

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import panewise as pw
 from kernels.wild_floats import wild_rows
-from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.io.sources import read_stream
 
 pytestmark = pytest.mark.spark
 

@@ -37,13 +37,13 @@ def test_every_cut_into_micro_batches_files_and_shards_gives_the_answer_by_defin
         found: list[dict[str, Any]], window: SlidingWindow, policy: str, progress: str, rows_per_batch: int,
         shards: int, keys: tuple[str, ...], files: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        results, late, kept_chunks = run_in_process(
+        results, late, partials = run_in_process(
             Path(folder) / "in", cut(found, files), window, policy=policy, keys=keys, progress=progress,
             rows_per_batch=rows_per_batch, shards=shards)
     kept, late_rows = judged(found, window, policy, progress)
     assert results == with_missed(kept, window, keys)
     assert late == late_rows
-    assert kept_chunks[-1] == 0, "nothing is kept after the end"
+    assert partials[-1] == 0, "nothing is kept after the end"
 
 
 def test_state_holds_no_more_panes_than_open_windows_need(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import Node
-from panewise.planner.exchange import exchanged, relayed
-from panewise.planner.partitioning import placement
+from panewise.planner.choose.exchange import exchanged, relayed
+from panewise.planner.choose.partitioning import placement
 from panewise.progress.timeline import Timeline
-from panewise.queries import open_plan
 from panewise.sql import parse
 from relations.plans import COLUMNS, PLACES, timelines
 from relations.running import bag

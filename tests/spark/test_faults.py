@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections import Counter
@@ -19,19 +18,18 @@ from pyspark.sql.streaming import StreamingQuery
 
 from conformance.cases import Case
 from conformance.compare import assert_same_rows
-from panewise.aggregates.registry import resolve
-from panewise.core.errors import CheckpointError
-from panewise.core.ordinals import OrdinalKind
-from panewise.engines.spark.paired import PaneScheme
-from panewise.engines.spark.shard import ShardConfig
-from panewise.engines.spark.sinks import committed_parts
-from panewise.kernels.partials import bind
+from panewise.core.errors import CheckpointError, OtherVersionError
+from panewise.engines.spark.host import worker_memory
+from panewise.engines.spark.io.sinks import committed_parts
+from panewise.engines.spark.queries.shard import QueryConfig
+from panewise.engines.spark.session.failures import translate
 from panewise.progress.late import LatePolicy
+from panewise.progress.punctuation import Punctuation
+from panewise.storage import MemoryChunks
 from panewise.windows.sliding import SlidingWindow
-from spark.cases import SCHEMA
 from spark.clusters import Cluster
 from spark.faulty_child import DISTINCT, FILES, JOIN, NEGATION, case_of, start
-from spark.in_process import Chunks
+from spark.in_process import operator_of
 from spark.killing import killed_at, killed_at_random, note
 from spark.processes import needs_proc, python_workers
 
@@ -128,22 +126,38 @@ def after_one_more(query: StreamingQuery, folder: Path, seconds: float = 120) ->
         sleep(0.05)
 
 
-@pytest.mark.parametrize("saved", ["", "[]", "{}", '{"kind": "pane-shard"}', '{"kind": "pane-shard", "version": 2}'])
+@pytest.mark.parametrize("saved", ["", "[]", "{}", '{"kind": "query-shard"}', '{"kind": "query-shard", "version": 6}'])
 def test_damaged_progress_is_named_as_such(saved: str) -> None:
-    with pytest.raises(CheckpointError, match=r"damaged|another kind"):
-        config().shard(Chunks(), saved)
+    with pytest.raises(CheckpointError, match="damaged"):
+        config().shard(MemoryChunks(), saved)
+
+
+def test_progress_of_another_version_or_kind_is_refused_by_name() -> None:
+    with pytest.raises(CheckpointError, match="the checkpoint was made by version 5 of panewise's state, this is "
+                                              "version 6: start again with an empty directory"):
+        config().shard(MemoryChunks(), '{"kind": "pane-shard", "version": 5}')
+    with pytest.raises(CheckpointError, match="another kind of query"):
+        config().shard(MemoryChunks(), '{"kind": "pane-shard", "version": 6}')
+
+
+def test_a_checkpoint_whose_chunks_have_numbers_is_of_an_earlier_version() -> None:
+    schema = "StructType(StructField(userKey,StructType(StructField(chunk,LongType,true)),true))"
+    told = translate(RuntimeError("terminated with exception: [STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key "
+                                  f"schema does not match. Existing key_schema={schema} SQLSTATE: 42K06"))
+    assert isinstance(told, OtherVersionError)
+    assert "the checkpoint was made by an earlier version of panewise's state" in str(told)
 
 
 def test_a_damaged_chunk_is_named_as_such() -> None:
-    store = Chunks()
-    state = json.loads(config().shard(store, None).saved())
-    store.put(0, b"not what was written")
-    shard = config().shard(store, json.dumps({**state, "chunks": [0]}))
+    store, promise = MemoryChunks(), [{"promises": [["", Punctuation.below("t", 1).to_state()]]}]
+    first = config().shard(store, None)
+    first.step([], promise)
+    for name in store.names():
+        store.put(name, b"not what was written")
+    worker_memory.forget()
     with pytest.raises(CheckpointError):
-        shard.step([], [{"promises": [["", {}]]}])
+        config().shard(store, first.saved()).step([], promise)
 
 
-def config() -> ShardConfig:
-    keys, aggregates = SCHEMA.field("k"), bind([("n", resolve("count"))], [()])
-    return ShardConfig(PaneScheme(SlidingWindow(10, 5)), SCHEMA.empty_table().select([keys.name]).schema,
-                       tuple(aggregates), ("",), LatePolicy.DROP, True, 1, (), "t", OrdinalKind.INTEGER)
+def config() -> QueryConfig:
+    return operator_of(SlidingWindow(10, 5), LatePolicy.DROP, (0,), ["k"])[1]

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
+from unittest.mock import patch
 
 import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import DataFrame
 
 from panewise.aggregates.registry import resolve
-from panewise.engines.spark.fragment import ORDINAL
-from panewise.engines.spark.kernel_batch import PaneKernel
-from panewise.engines.spark.paired import PaneScheme
-from panewise.engines.spark.sharding import SHARD
-from panewise.kernels.partials import BoundAggregate
+from panewise.core.ordinals import OrdinalKind
+from panewise.core.scalar import Scalar
+from panewise.engines.spark.host.partial_stage import PartialStage
+from panewise.engines.spark.host.sharding import SHARD
+from panewise.engines.spark.lower.fragment import ORDINAL, Fragment
+from panewise.engines.spark.lower.lineage import origins
+from panewise.engines.spark.queries.hosting import WholeInput
+from panewise.engines.spark.queries.shard import QueryConfig
+from panewise.engines.spark.queries.windows import over_rows
+from panewise.kernels.contract.partials import BoundAggregate
+from panewise.plan.nodes import AggregateCall
+from panewise.progress.late import DEFAULT_LATE
 from panewise.windows.base import Rows
 from panewise.windows.sliding import SlidingWindow
+from spark.cases import plan
 
 DISTINCT = BoundAggregate("kinds", resolve("count", (), True), (pa.int64(),))
 MEDIAN = BoundAggregate("mid", resolve("median", (), False), (pa.int64(),))
@@ -24,18 +34,28 @@ row = st.tuples(st.sampled_from("ab"), st.integers(-30, 60) | st.integers(900, 9
 windows = st.builds(SlidingWindow, st.integers(1, 40), st.integers(1, 12), st.integers(-9, 9), st.sampled_from([0, 5]))
 
 
-def kernel_of(window: SlidingWindow, state_bytes: int) -> PaneKernel:
-    return PaneKernel(PaneScheme(window), pa.schema({"k": pa.string()}), (DISTINCT, MEDIAN), (("v",), ("v",)),
-                      state_bytes)
+CALLS = (AggregateCall("kinds", "count", (Scalar.column("v"),), distinct=True),
+         AggregateCall("mid", "median", (Scalar.column("v"),)))
 
 
-def results(kernel: PaneKernel, tasks: list[list[tuple[str, int, int]]]) -> Counter[Any]:
+def halves_of(window: SlidingWindow, calls: tuple[AggregateCall, ...] = CALLS) -> tuple[PartialStage, QueryConfig]:
+    fragment = Fragment(plan(window, aggregates=calls), (), cast("DataFrame", None))
+    types = pa.schema({"__pw_k0": pa.string(), "__pw_a0_0": pa.int64()})
+    config = over_rows(fragment, types, origins(fragment), DEFAULT_LATE, 1, partials=True)
+    stage = PartialStage((), (0,), (), window, ("__pw_k0",), (DISTINCT, MEDIAN), (("v",), ("v",)), DEFAULT_LATE, "t",
+                         OrdinalKind.INTEGER)
+    return stage, config
+
+
+def results(window: SlidingWindow, tasks: list[list[tuple[str, int, int]]]) -> Counter[Any]:
     """Each list is what one task reads; all groups are in one shard."""
-    schema = pa.schema({"k": pa.string(), ORDINAL: pa.int64(), "v": pa.int64(), SHARD: pa.int32()})
-    messages = [m for task in tasks if task for m in kernel.partials(
+    stage, config = halves_of(window)
+    schema = pa.schema({"__pw_k0": pa.string(), ORDINAL: pa.int64(), "v": pa.int64(), SHARD: pa.int32()})
+    messages = [m for task in tasks if task for m in stage(
         pa.table([*map(list, zip(*task, strict=True)), [0] * len(task)], schema=schema).to_batches())]
-    found = [pa.Table.from_batches([b]) for b in kernel.windows(messages)]
-    return Counter((r["wid"], r["k"], r["kinds"], r["mid"]) for table in found for r in table.to_pylist())
+    found = [pa.Table.from_batches([b]) for b in WholeInput(config)(messages)]
+    return Counter((r["window"]["start"], r["__pw_k0"], r["kinds"], r["mid"])
+                   for table in found for r in table.to_pylist())
 
 
 def by_definition(rows: list[tuple[str, int, int]], window: SlidingWindow) -> Counter[Any]:
@@ -47,7 +67,7 @@ def by_definition(rows: list[tuple[str, int, int]], window: SlidingWindow) -> Co
     for (wid, key), values in members.items():
         ordered = sorted(values)
         middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-        expected[wid, key, len(set(values)), middle] += 1
+        expected[window.extent(wid).start, key, len(set(values)), middle] += 1
     return expected
 
 
@@ -57,12 +77,16 @@ def by_definition(rows: list[tuple[str, int, int]], window: SlidingWindow) -> Co
 @example([("a", 0, 1), ("b", 20, 2)], SlidingWindow(10, 12), 0, 1)
 def test_windows_from_stacked_panes_have_the_answer_of_their_definition(
         rows: list[tuple[str, int, int]], window: SlidingWindow, cut: int, state_bytes: int) -> None:
-    kernel = kernel_of(window, state_bytes)
-    assert results(kernel, [rows[:cut], rows[cut:]]) == by_definition(rows, window)
+    with patch("panewise.engines.spark.queries.shard.STATE_BYTES", state_bytes):
+        assert results(window, [rows[:cut], rows[cut:]]) == by_definition(rows, window)
 
 
 def test_few_panes_or_plain_numbers_need_no_stacks() -> None:
-    assert kernel_of(SlidingWindow(40, 4), 1).stacks
-    assert not kernel_of(SlidingWindow(8, 4), 1).stacks
-    numbers = (BoundAggregate("n", resolve("count", (), False)),)
-    assert not PaneKernel(PaneScheme(SlidingWindow(40, 4)), pa.schema({}), numbers, ((),)).stacks
+    def stacked(window: SlidingWindow, calls: tuple[AggregateCall, ...] = CALLS) -> bool:
+        windows = halves_of(window, calls)[1].open().windows
+        assert windows is not None
+        return windows.ranges.stacked
+
+    assert stacked(SlidingWindow(40, 4))
+    assert not stacked(SlidingWindow(8, 4))
+    assert not stacked(SlidingWindow(40, 4), (AggregateCall("n", "count"),))

@@ -15,13 +15,14 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 
 from panewise.core.errors import SparkEndedError
-from panewise.engines.spark.failures import plain_errors, translate
+from panewise.engines.spark.session.failures import plain_errors, translate
 from spark.processes import needs_proc, under
 
 TESTS = Path(__file__).parents[1]
 DEADLINE = 120
 ENDED = "the Java process that Spark runs in has ended"
-WORKER = "-m panewise.engines.spark.daemon"
+SERVER_ENDED = "the Spark Connect server of this session has ended"
+WORKER = "-m panewise.engines.spark.session.daemon"
 AGGREGATE = "SELECT k, count(*) [RANGE 40, SLIDE 2, WA ts] AS n FROM s GROUP BY k"
 
 
@@ -37,14 +38,14 @@ def kill_jvm(child: subprocess.Popen[str]) -> None:
     os.kill(found[0], signal.SIGKILL)
 
 
-def clear_error(child: subprocess.Popen[str], code: int) -> None:
+def clear_error(child: subprocess.Popen[str], code: int, ended: str = ENDED) -> None:
     """The child ends soon, with this exit code, and says in one line what has happened."""
     try:
         _, said = child.communicate("\n", timeout=DEADLINE)
     finally:
         child.kill()
     assert child.returncode == code, said
-    assert ENDED in said
+    assert ended in said
     assert "start the program again" in said
     assert "Traceback" not in said.split("Exception ignored in", 1)[0]  # Spark's own iterators, as Python forgets them
     assert "py4j" not in said.lower()
@@ -65,6 +66,15 @@ def test_a_program_whose_jvm_is_killed_is_told_so(way: str, tmp_path: Path) -> N
     wait_for(child, (tmp_path / "busy").exists)
     kill_jvm(child)
     clear_error(child, 3)
+
+
+@needs_proc
+@pytest.mark.parametrize("way", ["connect", "connect_stream"])
+def test_a_program_whose_connect_server_is_killed_is_told_so_and_does_not_wait(way: str, tmp_path: Path) -> None:
+    child = started("-m", "spark.killed_jvm_child", way, str(tmp_path))
+    wait_for(child, (tmp_path / "busy").exists)
+    kill_jvm(child)
+    clear_error(child, 3, SERVER_ENDED)
 
 
 @needs_proc

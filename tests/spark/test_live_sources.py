@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 import panewise as pw
-from panewise.core.errors import CheckpointError, PlanError, SchemaError, SourceError
+from panewise.core.errors import CheckpointError, PanewiseError, PlanError, SchemaError, SourceError
 from panewise.datasets.auction import AuctionSite
 from panewise.engines.spark import SocketSpool, query_status, read_socket
-from panewise.engines.spark.generated import AuctionOptions
-from panewise.engines.spark.sinks import PartsWriter, committed_parts
-from panewise.engines.spark.status import QueryStatus, status_after
+from panewise.engines.spark.io.generated import AuctionOptions
+from panewise.engines.spark.io.sinks import PartsWriter, committed_parts
+from panewise.engines.spark.observe.status import QueryStatus, status_after
 from panewise.files.types import TIMESTAMP
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def lines(start: int, end: int) -> bytes:
 
 def send(spool: SocketSpool, content: bytes, until: int) -> int:
     """What a careful sender does: it learns how much is there, and waits until everything is."""
-    with socket.create_connection(spool.address) as connection, connection.makefile("rb") as answers:
+    with spool.address.connect() as connection, connection.makefile("rb") as answers:
         before = json.loads(answers.readline())["received"]
         connection.sendall(content)
         while json.loads(answers.readline())["received"] < until:
@@ -110,14 +111,14 @@ def test_a_socket_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path) 
 
 def test_a_browser_and_a_line_without_an_end_do_not_stop_a_spool(tmp_path: Path) -> None:
     with SocketSpool(tmp_path / "spool", max_line=1_000) as spool:
-        with socket.create_connection(spool.address) as browser, browser.makefile("rb") as answers:
+        with spool.address.connect() as browser, browser.makefile("rb") as answers:
             assert json.loads(answers.readline()) == {"received": 0}
             browser.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert "NDJSON" in json.loads(answers.readline())["error"]
         long = b"x" * 5_000 + b"\n" + b'{"k": "' + b"y" * 2_000 + b'"}\n'
         assert send(spool, lines(0, 1) + long + lines(1, 3), 5) == 0
         assert spool.refused == 1
-        with socket.create_connection(spool.address) as connection, connection.makefile("rb") as answers:
+        with spool.address.connect() as connection, connection.makefile("rb") as answers:
             assert json.loads(answers.readline()) == {"received": 5}
             for _ in range(300):  # a line that never ends is stood for by one that says so
                 connection.sendall(b"{" * 10_000)
@@ -200,3 +201,51 @@ def test_kafka_without_its_connector_says_what_is_missing(spark: SparkSession) -
         kafka(spark, "kafka://localhost:9092/bids", COLUMNS)
     with pytest.raises(SourceError, match="names no topic"):
         kafka(spark, "kafka://localhost:9092", COLUMNS)
+
+
+def hang_up(spool: SocketSpool, content: bytes, *, reset: bool = False) -> int:
+    """A sender that goes without a last end of line; how many lines the next one is told are there."""
+    with spool.address.connect() as connection, connection.makefile("rb") as answers:
+        answers.readline()
+        connection.sendall(content)
+        if reset:
+            answers.readline()  # what was sent is there
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    with spool.address.connect() as connection, connection.makefile("rb") as answers:
+        return int(json.loads(answers.readline())["received"])
+
+
+def kept(folder: Path) -> list[Any]:
+    return [json.loads(line) for path in sorted(folder.glob("*.ndjson")) for line in path.read_bytes().splitlines()]
+
+
+def test_a_line_that_a_sender_only_began_is_a_bad_row_and_no_received_line(tmp_path: Path) -> None:
+    with SocketSpool(tmp_path / "spool") as spool:
+        assert hang_up(spool, lines(0, 2) + b'{"ts": "2026-01-') == 2
+        assert hang_up(spool, lines(2, 4).rstrip()) == 4  # a whole object needs no end of line
+        assert hang_up(spool, lines(4, 5), reset=True) == 5
+    with SocketSpool(tmp_path / "spool") as spool:
+        assert spool.received == 5
+    rows = kept(tmp_path / "spool")
+    assert [isinstance(row, str) for row in rows] == [False, False, True, False, False, False, True]
+    assert 'the sender hung up in the middle of a line: {"ts": "2026-01-' in rows[2]
+    assert "the connection to the sender was lost" in rows[6]
+    with SocketSpool(tmp_path / "other", "tcp://:0?ack") as spool:  # such senders send it again
+        assert hang_up(spool, lines(0, 2) + b'{"ts": "2026-01-') == 2
+    assert len(kept(tmp_path / "other")) == 2
+
+
+@pytest.mark.parametrize("policy", ["stop", "skip"])
+def test_on_spark_it_stops_the_run_or_is_counted(policy: str, spark: SparkSession, tmp_path: Path) -> None:
+    with SocketSpool(tmp_path / "spool") as spool:
+        hang_up(spool, lines(0, 2) + b'{"ts": "2026-01-')
+        hang_up(spool, lines(2, 3) + b'{"punctuation": {}}\n')
+        frame = read_socket(spark, spool, COLUMNS, bad_rows=policy)
+        query = pw.sql(QUERY, bids=frame, bad_rows=policy).writeStream.format("noop") \
+            .option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
+        if policy == "stop":
+            with pytest.raises(PanewiseError, match="hung up in the middle of a line"), pw.plain_errors():
+                query.awaitTermination()
+            return
+        query.awaitTermination()
+        assert query_status(query).bad_rows == 1

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import GroupAggregate, Join, NamedScalar, Node, Project, Qualify, Union, Window, WindowClause
-from panewise.planner.capabilities import check
+from panewise.planner.legal.capabilities import check
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries import open_plan
 from panewise.sql import parse
 from panewise.windows.count import CountWindow
 from relations.operator_shapes import PAIRS

@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise.engines.spark.packing import packed, unpacked
-from panewise.kernels.state_file import table_bytes
+from panewise.engines.spark.host.packing import packed, unpacked
+from panewise.kernels.contract.state_file import table_bytes
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 

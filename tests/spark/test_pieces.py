@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from panewise.engines.spark.pieces import Piece, pieces
-from panewise.engines.spark.source_options import StreamOptions
-from panewise.engines.spark.sources import ROWS_PER_TASK, Place, Walker
+from panewise.engines.spark.io.file_pieces import Piece, pieces
+from panewise.engines.spark.io.source_options import StreamOptions
+from panewise.engines.spark.io.sources import ROWS_PER_TASK, Place, Walker
 from panewise.files import ndjson
 from panewise.files.reader import FileStream
 

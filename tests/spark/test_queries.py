@@ -17,15 +17,16 @@ from conformance.cases import Case
 from conformance.runners import spark_batch, spark_streaming, write_case
 from panewise.api.query import plan_of
 from panewise.core.errors import CheckpointError, LateRowError, PlanError, UnsupportedError
-from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
-from panewise.engines.spark.failures import translate
-from panewise.engines.spark.progress import split_late
-from panewise.engines.spark.relation import source_schema
-from panewise.engines.spark.sources import read_stream
-from panewise.engines.spark.status import query_status
+from panewise.dataflow import open_plan
+from panewise.engines.spark import explain_frames
+from panewise.engines.spark.engine import run, run_batch, run_streaming
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.lower.progress import split_late
+from panewise.engines.spark.lower.stateless_steps import source_schema
+from panewise.engines.spark.observe.status import query_status
+from panewise.engines.spark.session.failures import translate
 from panewise.plan.nodes import AntiJoin
 from panewise.progress.punctuation import Punctuation
-from panewise.queries.relations import RelationQuery
 from relations.running import bag
 from spark.cases import run_to_end, write_ndjson
 
@@ -101,10 +102,10 @@ def test_a_stream_meets_a_table_that_is_a_static_frame(spark: SparkSession, tmp_
 
 
 STREAM = [{"ts": ts, "k": "xyz"[ts % 3], "v": ts % 5} for ts in range(24)]
-TABLE = [
+TABLE = [{"change": 1} | row for row in (
     {"ts": 0, "k": "x", "top": 1}, {"ts": 0, "k": "y", "top": 3}, {"ts": 7, "k": "x", "top": 1, "change": -1},
     {"ts": 8, "k": "z", "top": 0}, {"ts": 15, "k": "z", "top": 2}, {"ts": 18, "k": "y", "top": 3, "change": -1},
-]
+)]
 
 
 WINDOW_BESIDE = "SELECT s.ts, s.k, l.top FROM s [RANGE 6], l WHERE s.k = l.k AND s.v >= l.top"
@@ -128,8 +129,9 @@ def test_a_table_that_is_a_stream_of_changes(query: str, retroactive: bool, spar
         home = write_ndjson(tmp_path / name, files)
         schema = f"ts long, k string, {column} long, punctuation string" + (", change int" if name == "l" else "")
         frames[name] = pw.punctuated(spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(home)))
-    expected = pw.sql(query, s=STREAM, l=pw.table(TABLE, retroactive=retroactive), time="ts", engine="oracle")
-    result = pw.sql(query, s=frames["s"], l=pw.table(frames["l"], retroactive=retroactive))
+    changing = pw.table(TABLE, time="ts", retroactive=retroactive)
+    expected = pw.sql(query, s=STREAM, l=changing, time="ts", engine="oracle")
+    result = pw.sql(query, s=frames["s"], l=pw.table(frames["l"], time="ts", retroactive=retroactive))
     found = [row.asDict() for batches in (1, None)
              for row in run_to_end(result, tmp_path / "checkpoint", batches=batches)[0]]
     assert any(row["k"] == "z" for row in found)
@@ -217,9 +219,9 @@ def stopped(given: Case, spark: SparkSession, folder: Path) -> None:
 def test_explain_says_how_a_plan_is_split(spark: SparkSession) -> None:
     frame = spark.createDataFrame([], "ts long, k string, v long")
     frames = {"a": frame, "b": frame}
-    assert "by hash of a.k, b.k" in explain_strategy(case("join").plan, frames)
-    assert "shards: one, because no column" in explain_strategy(case("in one piece").plan, frames)
-    cut = explain_strategy(case("cut in two").plan, frames)
+    assert "by hash of a.k, b.k" in explain_frames(case("join").plan, frames)
+    assert "shards: one, because no column" in explain_frames(case("in one piece").plan, frames)
+    cut = explain_frames(case("cut in two").plan, frames)
     assert "<relation 1>, the Join below: " in cut
     assert "by hash of a.k, b.k\n" in cut
     assert "by hash of <relation 1>.b.v" in cut
@@ -289,7 +291,7 @@ def test_where_most_rows_leave_early_every_end_is_sent_on_spark_too(spark: Spark
     frames = {name: spark.createDataFrame([(i, "xyz"[i % every], i) for i in range(30)], "ts long, k string, v long")
               for name, every in (("a", 3), ("b", 2))}
     plan = plan_of(text, {name: source_schema(frame) for name, frame in frames.items()})
-    strict = next(node for node in RelationQuery(plan).running.walk() if isinstance(node, AntiJoin))
+    strict = next(node for node in open_plan(plan).relation.physical.running.walk() if isinstance(node, AntiJoin))
     stats = {"a": {"rows_per_second": 10}, "b": {"rows_per_second": 10}, "premature": {str(strict.predicate): 0.999}}
     assert "every end is sent from: AntiJoin" in pw.explain(text, stats=stats, **frames)
     plain = sorted(_rows(pw.sql(text, **frames)))

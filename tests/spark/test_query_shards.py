@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise.engines.oracle.engine import Oracle
-from panewise.engines.spark.wire import CONTROL
+from embedded.test_nested_windows import NESTED, items, read_by
+from embedded.test_nested_windows import plan as nested_plan
+from oracle.questions import Oracle
+from panewise.engines.spark.host.wire import CONTROL
 from panewise.plan.nodes import Distinct, Node, RelationToStream
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.capabilities import supports
-from panewise.planner.forms import Form, form_of
-from panewise.planner.relational import is_relational
-from panewise.planner.stream_joins import has_stream_join
+from panewise.planner.facts.result_forms import Form, form_of
+from panewise.planner.facts.stream_joins import has_stream_join
+from panewise.planner.legal.capabilities import supports
+from panewise.planner.legal.relational import is_relational
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
-from relations.instants import waits_for_more
 from relations.internal_plans import internals, mixtures
 from relations.leaf_plans import relations
 from relations.pair_plans import LEAVES, joins
@@ -65,7 +66,7 @@ def test_a_hosted_query_tells_every_instant_once_when_it_is_complete(case: dict[
     hosted = Hosted(plan, 2)
     told = list(accumulate(map(bag, hosted.told(inputs.tables, inputs.batches))))
     complete = inputs.complete()
-    if form_of(plan) is not Form.STREAM and not waits_for_more(plan):
+    if form_of(plan) is not Form.STREAM:
         assert told == complete
     assert all(so_far <= may_be for so_far, may_be in zip(told, complete, strict=True))
     assert told[-1] == complete[-1]
@@ -127,6 +128,18 @@ def test_window_aggregates_inside_relations_give_the_oracles_answer_in_shards(pl
                                                                               seed: int) -> None:
     hosted = Hosted(plan, shards, seed=seed)
     oracle = Oracle(plan, timeline)
+    assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+@pytest.mark.parametrize("name", NESTED)
+@settings(max_examples=15, deadline=None)
+@given(timeline=items, cuts=PLACES, shards=st.integers(1, 3), seed=st.integers(0, 9))
+def test_nested_windows_give_the_oracles_answer_in_shards(name: str, timeline: Timeline, cuts: frozenset[int],
+                                                          shards: int, seed: int) -> None:
+    node = nested_plan(name)
+    timeline = read_by(node, timeline)
+    hosted, oracle = Hosted(node, shards, seed=seed), Oracle(node, timeline)
     assert bag(hosted.run(timeline, cuts)) == bag(oracle.results())
     assert hosted.late == len(oracle.late_rows())
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from panewise.engines.oracle.engine import Oracle
+from oracle.questions import Oracle
 from panewise.engines.spark.engine import run_batch, run_streaming
-from panewise.engines.spark.progress import arrival
-from panewise.engines.spark.wire import POSITION
+from panewise.engines.spark.host.wire import POSITION
+from panewise.engines.spark.lower.progress import arrival
 from panewise.plan.nodes import Node, Table
-from panewise.planner.forms import Form, form_of
+from panewise.planner.facts.result_forms import Form, form_of
 from panewise.sql import parse
 from relations.running import bag
 from spark.cases import run_in_batches

@@ -16,7 +16,7 @@ from panewise.api import instants
 from panewise.cli.main import main
 from panewise.core.errors import CheckpointError, PanewiseWarning, PlanError
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.sinks import committed_parts
+from panewise.engines.spark.io.sinks import committed_parts
 from panewise.storage import DirectoryChunks
 
 TEXT = "SELECT ts, cast(now() AS string) AS n FROM s"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from panewise.core.errors import AggregateError, LateRowError, PanewiseError, SchemaError
-from panewise.engines.spark.failures import translate
-from panewise.engines.spark.session import check_java, defaults
-from panewise.engines.spark.sharding import shard_labels, spark_hash
+from panewise.engines.spark.host.sharding import shard_labels, spark_hash
+from panewise.engines.spark.session.failures import translate
+from panewise.engines.spark.session.session import check_java, defaults
 
 
 def test_without_java_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

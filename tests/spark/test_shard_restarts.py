@@ -10,18 +10,17 @@ import pytest
 
 from panewise.core.errors import CheckpointError
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
-from panewise.engines.spark import at_hand
+from panewise.dataflow import open_plan
+from panewise.engines.spark.host import worker_memory
 from panewise.engines.spark.queries.placing import hosted_input
 from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
 from panewise.engines.spark.queries.stage import TAG
-from panewise.kernels.state_file import table_bytes
+from panewise.kernels.contract.state_file import table_bytes
 from panewise.plan.nodes import Named
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
-from panewise.queries import open_plan
-from panewise.queries.opening import ordering_columns
 from panewise.sql import parse
-from spark.in_process import Chunks
+from panewise.storage import MemoryChunks
 
 SCHEMAS = Catalog({
     "s": SourceSchema({"ts": pa.int64(), "k": pa.string()}, time="ts"),
@@ -30,7 +29,7 @@ SCHEMAS = Catalog({
 PLAN = parse("SELECT t.name, count(*) AS n FROM s [RANGE 5], t WHERE s.k = t.k GROUP BY t.name", SCHEMAS)
 QUERY = open_plan(PLAN)
 NODES = {node.name: node for node in PLAN.walk() if isinstance(node, Named)}
-INPUTS = {name: hosted_input(number, NODES[name], ordering_columns(QUERY).get(name))
+INPUTS = {name: hosted_input(number, NODES[name], QUERY.ordering_columns().get(name))
           for number, name in enumerate(QUERY.streams)}
 
 
@@ -44,11 +43,11 @@ class Restarted:
     """A shard that loses all but its store after every step."""
 
     def __init__(self) -> None:
-        self.store = Chunks()
+        self.store = MemoryChunks()
         self.saved: str | None = None
 
     def step(self, given: QueryConfig, ts: int, bound: int) -> list[dict[str, Any]]:
-        at_hand.forget()
+        worker_memory.forget()
         shard = QueryShard(given, self.store, self.saved, 0)
         rows = pa.Table.from_pylist([{"ts": ts, "k": "x"}], schema=INPUTS["s"].schema)
         promise = [INPUTS["s"].tag, Punctuation.below("ts", bound).to_state()]

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import panewise as pw
-from panewise.core.errors import BadRowError, PlanError
-from panewise.engines.spark.source_options import StreamOptions
-from panewise.engines.spark.sources import Place, Walker
-from panewise.engines.spark.wire import BAD, CONTROL
+from panewise.core.errors import BadRowError, CheckpointError, OtherVersionError, PlanError
+from panewise.engines.spark.host.wire import BAD, CONTROL
+from panewise.engines.spark.io.source_options import StreamOptions
+from panewise.engines.spark.io.sources import Place, Walker
 from panewise.files.reader import FileStream
 
 QUERY = "SELECT ts, k FROM s [NOW]"
@@ -112,3 +112,14 @@ def test_a_jump_that_cannot_be_measured_is_refused_before_anything_is_read(tmp_p
     given = options(tmp_path / "s.ndjson", 2, max_jump="1 hour")
     with pytest.raises(PlanError, match="max_jump='1 hour' for 'ts'"):
         given.check(given.open())
+
+
+def test_the_offset_of_another_version_is_refused_by_name() -> None:
+    offset = Place("a.ndjson", 7).offset()
+    assert Place.of(offset) == Place("a.ndjson", 7)
+    with pytest.raises(OtherVersionError, match="the checkpoint was made by an earlier version of panewise's state"):
+        Place.of({"place": offset["place"]})
+    with pytest.raises(OtherVersionError, match="was made by version 9 of panewise's state"):
+        Place.of({**offset, "version": "9"})
+    with pytest.raises(CheckpointError, match="of a query over another source, or damaged"):
+        Place.of({"segment": "7"})

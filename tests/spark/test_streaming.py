@@ -18,11 +18,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.core.errors import CheckpointError, LateRowError, SchemaError, UnsupportedError
-from panewise.engines.spark.engine import explain_strategy, run_streaming
-from panewise.engines.spark.failures import translate
-from panewise.engines.spark.progress import punctuated, split_late
-from panewise.engines.spark.sources import read_batch, read_stream
-from panewise.engines.spark.wire import LATE_COLUMN
+from panewise.engines.spark import explain_frames
+from panewise.engines.spark.engine import run_streaming
+from panewise.engines.spark.host.wire import LATE_COLUMN
+from panewise.engines.spark.io.sources import read_batch, read_stream
+from panewise.engines.spark.lower.progress import punctuated, split_late
+from panewise.engines.spark.session.failures import translate
 from panewise.plan.nodes import Union
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import judged, plan, rows_of, run_to_end, source, with_missed, write_ndjson
@@ -139,7 +140,7 @@ def test_punctuation_can_come_in_any_dataframe(spark: SparkSession, tmp_path: Pa
     assert late == 1
     with pytest.raises(UnsupportedError, match="order of arrival"):
         run_streaming(plan(WINDOW), {"s": raw.drop("punctuation")}, progress="rows:5")
-    assert "shards: 3, by hash of the group" in explain_strategy(plan(WINDOW), {"s": raw}, shards=3)
+    assert "to 3 shards, by hash of k" in explain_frames(plan(WINDOW), {"s": raw}, shards=3)
 
 
 def test_the_bound_can_follow_the_largest_value_of_a_dataframe(spark: SparkSession, tmp_path: Path) -> None:
@@ -191,8 +192,8 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from panewise.engines.spark.engine import run_streaming
-from panewise.engines.spark.session import session
-from panewise.engines.spark.sources import read_stream
+from panewise.engines.spark.session.session import session
+from panewise.engines.spark.io.sources import read_stream
 from spark.cases import plan
 from panewise.windows.sliding import SlidingWindow
 folder = Path({folder!r})

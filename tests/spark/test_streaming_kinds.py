@@ -19,7 +19,7 @@ from conformance.generated import any_kind
 from conformance.runners import spark_streaming
 from panewise.core.errors import PlanError
 from panewise.engines.spark.engine import run, run_streaming
-from panewise.engines.spark.progress import punctuated
+from panewise.engines.spark.lower.progress import punctuated
 from panewise.plan.nodes import Union
 from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -17,14 +18,16 @@ from panewise.core.errors import UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.core.time import SECOND
-from panewise.engines.spark.fragment import ORDINAL
-from panewise.engines.spark.progress import derived
-from panewise.engines.spark.shard_progress import ShardProgress
-from panewise.engines.spark.source_options import StreamOptions
-from panewise.engines.spark.sources import FileStreamReader, Place, read_stream
-from panewise.engines.spark.wire import CONTROL, ROW_BOUND, SILENT
+from panewise.dataflow import open_plan
+from panewise.engines.spark.host.news import silences
+from panewise.engines.spark.host.wire import CONTROL, ROW_BOUND, SILENT
+from panewise.engines.spark.io.source_options import StreamOptions
+from panewise.engines.spark.io.sources import FileStreamReader, Place, read_stream
+from panewise.engines.spark.lower.progress import derived
+from panewise.engines.spark.queries.feeding import take
+from panewise.engines.spark.queries.placing import hosted_input
+from panewise.plan.nodes import Named
 from panewise.progress.punctuation import Punctuation
-from panewise.queries import open_plan
 from panewise.sql import parse
 
 NOON = 1_700_000_000 * SECOND
@@ -150,13 +153,24 @@ def test_other_dataframes_refuse_such_policies_by_name_with_the_remedy(policy: s
 
 
 def test_a_union_does_not_wait_for_a_silent_input() -> None:
-    shard = ShardProgress(["0", "1"], {}, "test", {}, None)
-    ahead = Punctuation.below(ORDINAL, 10).to_state()
-    assert shard.learn([{"promises": [["0", ahead]]}]) == []
-    assert shard.learn([{"silent": {"1": [5, True]}}]) == [Punctuation.below(ORDINAL, 10)]
-    restored = ShardProgress(["0", "1"], {}, "test", {}, shard.saved())
-    restored.learn([{"silent": {"1": [8, False]}}, {"silent": {"1": [7, True]}}])  # the last one counts
-    assert restored.learn([{"promises": [["0", Punctuation.below(ORDINAL, 20).to_state()]]}]) == []
+    catalog = Catalog({name: SourceSchema({"ts": pa.int64()}, time="ts") for name in "ab"})
+    plan = parse("SELECT count(*) [RANGE 5, SLIDE 5, WA ts] AS n FROM (SELECT ts FROM a UNION ALL SELECT ts FROM b)",
+                 catalog)
+    query = open_plan(plan)
+    inputs = {node.name: hosted_input(at, node, "ts") for at, node in enumerate(plan.walk()) if isinstance(node, Named)}
+    tags = {i.tag: i for i in inputs.values()}
+    query.push("a", [{"ts": 3}])
+
+    def told(bound: int | None, news: list[dict[str, Any]]) -> list[int]:
+        said = [] if bound is None else [(inputs["a"].tag, Punctuation.below("ts", bound))]
+        found = take(query, tags, {}, said, silences(news))
+        return [n for table in found for n in table.column("n").to_pylist()]
+
+    b = inputs["b"].tag
+    assert told(10, []) == []
+    assert told(None, [{"silent": {b: [5, True]}}]) == [1]
+    query.push("a", [{"ts": 12}])
+    assert told(20, [{"silent": {b: [8, False]}}, {"silent": {b: [7, True]}}]) == [], "the last one counts"
 
 
 @pytest.mark.parametrize("text", [
@@ -165,8 +179,6 @@ def test_a_union_does_not_wait_for_a_silent_input() -> None:
     "SELECT a.ts FROM a, b WHERE b.ts - a.ts BETWEEN 0 AND 2",
 ])
 def test_a_query_can_be_told_who_is_silent(text: str) -> None:
-    import pyarrow as pa
-
     catalog = Catalog({name: SourceSchema({"ts": pa.int64()}, time="ts") for name in "ab"})
     query = open_plan(parse(text, catalog))
     query.push("a", Punctuation.below("ts", 10))

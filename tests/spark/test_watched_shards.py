@@ -8,15 +8,14 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracle.questions import Oracle
 from panewise.core.schema import Catalog, SourceSchema
-from panewise.engines.oracle.engine import Oracle
-from panewise.kernels.relations.many_join import ManyJoin
-from panewise.planner.optimizer import is_relational
-from panewise.planner.relation_statistics import InputStatistics, RelationStatistics
-from panewise.planner.watching import Watch
+from panewise.kernels.relations.joins.many_join import ManyJoin
+from panewise.planner.choose.optimizer import is_relational
+from panewise.planner.statistics.relation_statistics import InputStatistics, RelationStatistics
+from panewise.planner.statistics.watching import Watch
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries.relations import RelationQuery
 from panewise.sql import parse
 from relations.plans import PLACES
 from relations.random_plans import FOUR, cases, every_operator
@@ -84,8 +83,8 @@ def test_a_shard_runs_the_very_plan_that_was_chosen() -> None:
                  CATALOG)
     config = Hosted(plan, 2, known=known(a=100, b=100, c=100)).config
     query = config.open()
-    assert isinstance(query, RelationQuery)
-    assert query.running == config.plan
+    assert query.relation is not None
+    assert query.relation.physical.running == config.plan
     assert config.decided is not None
     assert config.decided.at_once
-    assert any(isinstance(stage.operator, ManyJoin) for stage in query._root.walk())
+    assert any(isinstance(stage.operator, ManyJoin) for stage in query.relation.root.walk())

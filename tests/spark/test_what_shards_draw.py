@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from panewise.engines.oracle.engine import Oracle
+from oracle.questions import Oracle
 from relations.random_plans import OPERATORS
 from relations.test_what_is_drawn import examples
 from spark import test_query_shards as shards

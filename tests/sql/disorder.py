@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+from panewise.dataflow import open_plan
 from panewise.plan.nodes import Named, Node, Table
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
-from panewise.queries import open_plan
-from panewise.queries.opening import ordering_columns
 from sql.rows import arrivals
 
 REACH = 6
@@ -23,7 +22,7 @@ def disordered(plan: Node, most: int | None = None, *, kept: bool = False) -> Ti
     A promise that is broken speaks of all rows but the earliest that are still to come; ``kept`` has none of them.
     """
     nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
-    ordering = ordering_columns(open_plan(plan))
+    ordering = open_plan(plan).ordering_columns()
     random, made = Random(len(nodes)), arrivals(plan, most)
     reach = REACH * len(nodes)
     places = [(place + random.uniform(0, reach) * (not isinstance(nodes[a.stream], Table)), place)

@@ -88,6 +88,7 @@ def _here(value: Any) -> Iterator[tuple[str, Any]]:
             yield "no EXISTS", value.left
         case n.TumblingJoin():
             yield from ((f"range {how}", replace(value, range=amount)) for how, amount in _lengths(value.range))
+            yield "buckets moved", replace(value, origin=value.origin + value.range // 2)
         case n.BandJoin():
             yield from _bands(value)
     if isinstance(value, n.TimePairs) and value.kind in (JoinKind.LEFT, JoinKind.FULL):

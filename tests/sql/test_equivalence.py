@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from panewise.plan.nodes import GroupAggregate, Project, WindowAggregate
-from panewise.plan.text import render
 from panewise.sql import parse
+from plan_text import render
 from sql.sql_cases import catalog
 
 SAME = {
@@ -27,6 +27,12 @@ SAME = {
     "PA, PATTR and PARTITION BY": ("SELECT * FROM Stocks [PA sector ROWS 5]",
                                    "SELECT * FROM Stocks [ROWS 5 PATTR sector]",
                                    "SELECT * FROM Stocks [PARTITION BY sector, ROWS 5]"),
+    "a partition of a window of time": (
+        "SELECT * FROM Stocks [RANGE 5 min]", "SELECT * FROM Stocks [PARTITION BY sector RANGE 5 min]",
+        "SELECT * FROM Stocks [PA sector, RANGE 5 min]"),
+    "a partition of a window of time that moves in steps": (
+        "SELECT * FROM Stocks [RANGE TUMBLING 5 min]",
+        "SELECT * FROM Stocks [RANGE TUMBLING 5 min PARTITION BY sector]"),
     "units": ("SELECT * FROM S [RANGE 90 seconds]", "SELECT * FROM S [RANGE 90s]", "SELECT * FROM S [RANGE 1.5 min]",
               "SELECT * FROM S [RANGE 90000 ms]"),
     "bare words are constants": ("SELECT * FROM S WHERE protocol = TCP", "SELECT * FROM S WHERE protocol = 'TCP'",

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from panewise.plan.text import render
 from panewise.sql import parse
+from plan_text import render
 from sql.sql_cases import HERE, catalog, load, options
 
 CASES = [*load("queries.yaml"), *load("examples.yaml")]

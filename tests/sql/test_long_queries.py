@@ -16,7 +16,7 @@ from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog, SourceSchema
 from panewise.core.trees import MAX_NESTING, deep_stack, parse_expression
 from panewise.plan.nodes import Distinct, Union
-from panewise.planner.equi_keys import join_condition
+from panewise.planner.facts.equi_keys import join_condition
 from panewise.planner.rewrites.scalars import conjunction, conjuncts
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import Punctuation
@@ -61,6 +61,52 @@ def test_ten_thousand_terms_are_run(kind: str) -> None:
 
 def test_ten_thousand_branches_are_run_by_the_definition_too() -> None:
     assert list(pw.sql(LONG["UNION ALL"][0](MANY), s=ROWS, engine="oracle")) == [{"a": 3}] * MANY
+
+
+GROWING: dict[str, Callable[[int], str]] = {
+    "terms": LONG["OR"][0],
+    "terms of a relation": lambda n: LONG["OR"][0](n).replace("FROM s", "FROM s [RANGE 5]"),
+    "columns": lambda n: f"SELECT {', '.join(f'a + {i} AS c{i}' for i in range(n))} FROM s",
+    "columns of a relation": lambda n: f"SELECT {', '.join(f'a + {i} AS c{i}' for i in range(n))} FROM s [RANGE 5]",
+    "aggregates": lambda n: f"SELECT {', '.join(f'sum(a + {i}) [RANGE 5, SLIDE 5, WA ts] AS c{i}' for i in range(n))} "
+                            "FROM s",
+    "branches": lambda n: " UNION ALL ".join(f"SELECT a FROM s WHERE a = {i}" for i in range(n)),
+    "relations": lambda n: " UNION ALL ".join(f"SELECT a FROM s [RANGE 5] WHERE a = {i}" for i in range(n)),
+    "windows": lambda n: " UNION ALL ".join(f"SELECT count(*) [RANGE 5, SLIDE 5, WA ts] AS n FROM s WHERE a = {i}"
+                                            for i in range(n)),
+}
+
+
+@pytest.mark.parametrize("how", ["embedded", "oracle", "explain"])
+@pytest.mark.parametrize("kind", sorted(GROWING))
+def test_work_grows_with_the_length_of_a_query_not_with_its_square(kind: str, how: str) -> None:
+    """Counted in calls, so that no other load of the machine can make it fail."""
+    def ask(length: int) -> None:
+        text = GROWING[kind](length)
+        if how == "explain":
+            pw.explain(text, s=ROWS)
+        else:
+            assert len(pw.sql(text, s=ROWS, engine=how).to_arrow()) < 3
+
+    ask(20)  # what is imported and compiled when it is first used
+    few, many = _calls(ask, 150), _calls(ask, 600)
+    assert many < 6 * few
+
+
+def _calls(ask: Callable[[int], None], length: int) -> int:
+    """How many functions, and steps of generators, are entered."""
+    entered = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal entered
+        entered += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        ask(length)
+    finally:
+        sys.setprofile(None)
+    return entered
 
 
 def test_expressions_of_ten_thousand_branches_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import panewise as pw
 from fuzz.grammar import typed_catalog
 from panewise.core.errors import PanewiseError, PlanError, SqlError, UnsupportedError
 from panewise.core.schema import Catalog
-from panewise.planner.legal_form import legal_form
+from panewise.planner.legal.legal_form import legal_form
 from panewise.sql import parse
 
 COLUMNS = "ts timestamp, k string, v bigint"
@@ -34,6 +34,12 @@ def test_a_refusal_keeps_its_kind() -> None:
         pw.open_query("SELECT a.k FROM a, b WHERE a.k = b.k", a="k bigint, ts bigint", b="k bigint, ts timestamp")
     assert isinstance(caught.value, SqlError)
     assert not isinstance(caught.value, UnsupportedError)
+
+
+def test_explain_analyze_refuses_at_the_place_too() -> None:
+    text = "SELECT sum(xpath_int(k, 'a')) [RANGE 5, SLIDE 5, WA ts] AS n FROM s"
+    with pytest.raises(SqlError, match=r"^line 1, column 12: the function xpath_int is not there in process"):
+        pw.explain(text, s=[{"ts": 1, "k": "<a>1</a>"}], analyze=True)
 
 
 def test_refusals_of_options_have_no_place_in_the_text() -> None:

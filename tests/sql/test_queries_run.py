@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from panewise.engines.oracle.engine import Oracle
+from oracle.questions import Oracle
 from panewise.sql import parse
 from sql.rows import arrivals
 from sql.sql_cases import catalog, load, options, variants

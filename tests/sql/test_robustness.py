@@ -13,13 +13,13 @@ from panewise.core.errors import SqlError
 from panewise.core.scalar import Scalar
 from panewise.core.schema import Catalog
 from panewise.plan.nodes import AggregateCall, NamedScalar, Node
-from panewise.plan.text import render
 from panewise.sql import parse
-from panewise.sql.brackets import KEYWORDS
 from panewise.sql.cursor import UNITS
 from panewise.sql.dialect import tokenize
 from panewise.sql.functions import aggregate_names
 from panewise.sql.parser import AFTER_SOURCE, STREAM_OPERATORS
+from panewise.sql.windows.brackets import KEYWORDS
+from plan_text import render
 from sql.sql_cases import catalog, load, options
 
 CASES: list[dict[str, Any]] = [*load("queries.yaml"), *load("examples.yaml")]

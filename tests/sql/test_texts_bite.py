@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from oracle.questions import Oracle
 from panewise.core.errors import SchemaError
-from panewise.engines.oracle.engine import Oracle
 from panewise.plan.nodes import Node
 from panewise.progress.timeline import Timeline
 from panewise.sql import parse

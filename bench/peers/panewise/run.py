@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.dataflow import Query, open_plan
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from adapter import Job, aside, main, note, read
 from questions import ORIGIN, question
 
 from panewise.api.query import plan_of
-from panewise.engines.embedded import RunningQuery, open_plan
 from panewise.files.reader import FileStream
 
 Part = tuple[str, pa.RecordBatch]
@@ -54,7 +55,7 @@ def side(name: str, path: str, batch: int, way: str) -> Iterator[Part]:
         yield name, part
 
 
-def open_query(job: Job) -> RunningQuery:
+def open_query(job: Job) -> Query:
     streams = ("a", "b") if job.kind == "join" else ("bids",)
     first = f"{job.path}/a" if job.kind == "join" else job.path
     schema = FileStream.open(first).schema
@@ -81,7 +82,7 @@ def run(job: Job, items: Iterable[Part], *, paced: bool = True) -> list[pa.Table
     return [pa.concat_tables(tables) for tables in zip(*found, strict=True)]
 
 
-def pushed_on_time(queries: list[RunningQuery], items: Iterable[Part], job: Job, pace: float) -> list[list[pa.Table]]:
+def pushed_on_time(queries: list[Query], items: Iterable[Part], job: Job, pace: float) -> list[list[pa.Table]]:
     """Push each batch when its last row is due."""
     found, latencies, due, behind = [], [], 0.0, 0
     start = time.perf_counter()

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.aggregates.base import Codes
+from panewise.aggregates.base import Codes, Types
+from panewise.core.columns import as_integers, from_integers
 from panewise.core.errors import AggregateError
 
 Ints = npt.NDArray[np.int64]
@@ -67,7 +68,7 @@ def has_long_key(data_type: pa.DataType) -> bool:
     )
 
 
-def numeric_input(name: str, inputs: Sequence[pa.DataType], at: int = 0) -> pa.DataType:
+def numeric_input(name: str, inputs: Types, at: int = 0) -> pa.DataType:
     """The plain type of a numeric argument; anything else is refused by name."""
     data_type = plain_type(inputs[at])
     if pa.types.is_null(data_type):
@@ -99,26 +100,14 @@ def present(arrays: Sequence[pa.Array], codes: Codes) -> tuple[list[pa.Array], C
 
 def long_keys(array: pa.Array) -> Ints:
     """The integers behind a column for which ``has_long_key`` holds; no nulls."""
-    if is_decimal(array.type):
-        keys: Ints = decimal_words(array)[0]
-        return keys
-    if pa.types.is_boolean(array.type):
-        array = array.cast(pa.int8())
-    elif pa.types.is_temporal(array.type):
-        array = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
-    return as_ints(array)
+    return decimal_words(array)[0] if is_decimal(array.type) else as_integers(array)
 
 
 def from_long_keys(keys: Ints, data_type: pa.DataType, null: Mask | None = None) -> pa.Array:
     """The inverse of ``long_keys``."""
     if is_decimal(data_type):
         return decimal_array(keys, keys >> 63, data_type, null)
-    array = pa.array(keys, mask=null)
-    if pa.types.is_boolean(data_type):
-        return array.cast(pa.int8()).cast(pa.bool_())
-    if pa.types.is_temporal(data_type):
-        return (array if data_type.bit_width == 64 else array.cast(pa.int32())).view(data_type)
-    return array.cast(data_type)
+    return from_integers(pa.array(keys, mask=null), data_type)
 
 
 def as_ints(array: pa.Array) -> Ints:

@@ -15,7 +15,7 @@ types in ``inputs`` do not include it. Their states carry the position, so state
 
 Functions of the panes of a window (``of_panes``) take one more argument too, the windowing attribute, and two more
 constants, the length of a pane and where panes begin. The query adds all three; to the function they are like others.
-Where the window counts rows there is no such column: a third constant says so, the function is ``numbered``, and who
+Where the window counts rows there is no such column: a third constant says so, the function is ``numbered``, and what
 numbers the rows of the window adds their positions, as a non-null int64, last; ``inputs`` do not include it.
 """
 
@@ -37,6 +37,7 @@ Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 State = tuple[Any, ...]
 Columns = list[pa.Array]
+Types = Sequence[pa.DataType]
 Elementwise = Literal["sum", "min", "max", "exact"]
 EXACT_SUM: tuple[Elementwise, ...] = ("exact", "exact", "exact")
 """The three columns of an exact sum of floats (`expansions`): one number, which kernels add as `digits`."""
@@ -83,25 +84,25 @@ class Aggregate(ABC):
     # -- types ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """The columns of a partial state for arguments of these types; refuses types it does not take."""
 
     @abstractmethod
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """The type of the result, as Spark SQL has it; refuses types it does not take."""
 
-    def check_inputs(self, inputs: Sequence[pa.DataType]) -> None:
+    def check_inputs(self, inputs: Types) -> None:
         """Refuse a wrong number of arguments; the number does not include positions."""
         given, arity = len(inputs), self.arity - self.numbered
         if given < arity or (given > arity and not self.variadic):
             expected = f"{'at least ' if self.variadic else ''}{arity} argument{'s' * (arity != 1)}"
             raise AggregateError(f"{self.name} takes {expected}, not {given}: {', '.join(map(str, inputs)) or 'none'}")
 
-    def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
+    def is_invertible(self, inputs: Types) -> bool:
         """Whether ``inverse`` and ``subtract_all`` are exact for arguments of these types; floats would drift."""
         return self.invertible
 
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
+    def elementwise(self, inputs: Types) -> list[Elementwise] | None:
         """The operation that merges each state column by itself, or None when columns depend on each other.
 
         Where it is given, every state column is a non-null int64 or float64 without NaN-sensitive meaning, and
@@ -135,18 +136,17 @@ class Aggregate(ABC):
 
     # -- between the forms ---------------------------------------------------------------------------------------
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """A scalar state as one row of state columns."""
         return state
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """One row of state columns as a scalar state."""
         return row
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """One partial state per group from raw rows; rows are in arrival order."""
         states = [self.init() for _ in range(groups)]
         columns = [a.to_pylist() for a in arguments]
@@ -154,7 +154,7 @@ class Aggregate(ABC):
             states[code] = self.add(states[code], *(c[i] for c in columns))
         return self._columns(states, inputs)
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """One partial state per group from partial states."""
         states: list[State | None] = [None] * groups
         for code, state in zip(codes.tolist(), self._states(partials, inputs), strict=True):
@@ -162,34 +162,33 @@ class Aggregate(ABC):
             states[code] = state if before is None else self.merge(before, state)
         return self._columns([self.init() if s is None else s for s in states], inputs)
 
-    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Types) -> Columns:
         """``inverse`` row by row."""
         pairs = zip(self._states(whole, inputs), self._states(part, inputs), strict=True)
         return self._columns([self.inverse(w, p) for w, p in pairs], inputs)
 
-    def settle(self, partials: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+    def settle(self, partials: Columns, inputs: Types) -> Columns:
         """The states as small as they get where no more rows can come that are in them; results are the same."""
         return partials
 
-    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int,
-                       inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int, inputs: Types) -> pa.Array:
         """The results of windows over settled states: state i is in the windows ``low[i]`` to ``high[i]``."""
         raise NotImplementedError(f"{self.name} puts windows together one by one")
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """The results of partial states."""
         return pa.array([self.finish(s) for s in self._states(partials, inputs)], self.result_type(inputs))
 
-    def finish_some(self, partials: Columns, inputs: Sequence[pa.DataType], chosen: Mask) -> list[Any]:
+    def finish_some(self, partials: Columns, inputs: Types, chosen: Mask) -> list[Any]:
         """The results of some of the states by the scalar form."""
         rows = pa.array(np.flatnonzero(chosen))
         return [self.finish(s) for s in self._states([column.take(rows) for column in partials], inputs)]
 
-    def _columns(self, states: Sequence[State], inputs: Sequence[pa.DataType]) -> Columns:
+    def _columns(self, states: Sequence[State], inputs: Types) -> Columns:
         fields = self.state_fields(inputs)
         rows = [self.pack(s, inputs) for s in states]
         return [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(fields)]
 
-    def _states(self, partials: Columns, inputs: Sequence[pa.DataType]) -> list[State]:
+    def _states(self, partials: Columns, inputs: Types) -> list[State]:
         rows = zip(*(c.to_pylist() for c in partials), strict=True)
         return [self.unpack(row, inputs) for row in rows]

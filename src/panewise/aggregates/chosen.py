@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.aggregates.arrays import Ints, as_floats, has_long_key, long_keys, plain, plain_type, valid_rows
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State
+from panewise.aggregates.base import Aggregate, Codes, Columns, State, Types
 from panewise.aggregates.values import is_orderable, ranks_of, sort_key
 from panewise.core.errors import AggregateError
 
@@ -35,13 +35,12 @@ class MaxBy(Aggregate):
     """
 
     name: ClassVar[str] = "max_by"
-    agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
     duplicate_insensitive: ClassVar[bool] = True
     arity: ClassVar[int] = 2
     variadic: ClassVar[bool] = True
     extreme: ClassVar[np.ufunc] = np.maximum
 
-    def _types(self, inputs: Sequence[pa.DataType]) -> list[pa.DataType]:
+    def _types(self, inputs: Types) -> list[pa.DataType]:
         self.check_inputs(inputs)
         types = [plain_type(one) for one in inputs]
         for given, one in zip(inputs, types, strict=True):
@@ -49,12 +48,12 @@ class MaxBy(Aggregate):
                 raise AggregateError(f"{self.name} needs values with an order, not {given}: take a field or cast it")
         return types
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """What the chosen row is ordered by, and its value."""
         value, *by = self._types(inputs)
         return [*(pa.field(f"by{i}", one) for i, one in enumerate(by)), pa.field("value", value)]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """That of the first argument."""
         return self._types(inputs)[0]
 
@@ -82,25 +81,24 @@ class MaxBy(Aggregate):
         """The value of the chosen row."""
         return state[-1] if state else None
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """Nulls for no row."""
         return state or (None,) * len(inputs)
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """No row where an ordering column is null."""
         return NOTHING if row[0] is None else row
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """The chosen row of each group."""
         value, *by = map(plain, arguments)
         if pa.types.is_floating(value.type):
             value = pc.add(value, pa.scalar(0.0, value.type))  # one zero, whichever came first
         return self._chosen([*by, value], codes, groups)
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """The best of the chosen rows."""
         return self._chosen(partials, codes, groups)
 
@@ -116,7 +114,7 @@ class MaxBy(Aggregate):
         taken = pa.array(np.where(at < 0, 0, at), mask=at < 0)
         return [pc.take(column, taken) for column in columns]
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """The values."""
         return partials[-1]
 

@@ -2,13 +2,12 @@
 
 A form says which loop folds rows into the columns of a state, and for every column its initial value and how two of
 them merge. Only aggregates whose states are plain numbers that merge column by column have one; the loops are in
-``kernels/cells_numba.py`` and ``kernels/roll_up_numba.py``. The columns are those of ``state_fields``, except that a
-sum of floats is kept as `digits`, as many as the data has.
+``kernels/panes/cells_numba.py`` and ``kernels/panes/roll_up_numba.py``. The columns are those of ``state_fields``,
+except that a sum of floats is kept as `digits`, as many as the data has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -17,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.arrays import has_long_key, is_decimal, plain_type
-from panewise.aggregates.base import Aggregate
+from panewise.aggregates.base import Aggregate, Types
 from panewise.aggregates.count import Count
-from panewise.aggregates.digits import Digits
+from panewise.aggregates.exact_sums.digits import Digits
 from panewise.aggregates.extremes import Extreme
 from panewise.aggregates.sums import Sum
 
@@ -66,7 +65,7 @@ ADDED = StateColumn("sum", 0)
 LIMITS = np.iinfo(np.int64)
 
 
-def compiled_form(aggregate: Aggregate, inputs: Sequence[pa.DataType]) -> CompiledForm | None:
+def compiled_form(aggregate: Aggregate, inputs: Types) -> CompiledForm | None:
     """The form of this function for arguments of these types, or ``None``.
 
     >>> compiled_form(Count(), []).fold, compiled_form(Sum(), [pa.int32()]).fold

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.arrays import COUNT, as_ints, counts_of, valid_rows
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
-from panewise.aggregates.exact import group_sum
+from panewise.aggregates.base import Aggregate, Codes, Columns, Elementwise, State, Types
+from panewise.aggregates.exact_sums.exact import group_sum
 
 
 @dataclass(frozen=True)
@@ -24,20 +24,19 @@ class Count(Aggregate):
     """
 
     name: ClassVar[str] = "count"
-    agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
     invertible: ClassVar[bool] = True
     arity: ClassVar[int] = 0
     variadic: ClassVar[bool] = True
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """The count."""
         return [COUNT]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Always bigint."""
         return pa.int64()
 
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise]:
+    def elementwise(self, inputs: Types) -> list[Elementwise]:
         """Counts add."""
         return ["sum"]
 
@@ -61,20 +60,19 @@ class Count(Aggregate):
         """The count."""
         return int(state[0])
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """Count codes."""
         mask = valid_rows(arguments)
         return [pa.array(counts_of(codes, groups) if mask is None else group_sum(mask.astype(np.int64), codes, groups))]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """Add counts."""
         return [pa.array(group_sum(as_ints(partials[0]), codes, groups))]
 
-    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Types) -> Columns:
         """Subtract counts."""
         return [pa.array(as_ints(whole[0]) - as_ints(part[0]))]
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """The counts are the results."""
         return partials[0]

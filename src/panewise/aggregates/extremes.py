@@ -30,7 +30,7 @@ from panewise.aggregates.arrays import (
     plain_type,
     present,
 )
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, Elementwise, State
+from panewise.aggregates.base import Aggregate, Codes, Columns, Elementwise, State, Types
 from panewise.aggregates.values import is_orderable, ranks_of
 from panewise.core.errors import AggregateError
 
@@ -41,7 +41,6 @@ SEEN = pa.field("seen", pa.int64(), nullable=False)
 class Extreme(Aggregate):
     """What MIN and MAX share; null without a value."""
 
-    agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
     duplicate_insensitive: ClassVar[bool] = True
     sign: ClassVar[int]
     """+1 for MAX, -1 for MIN."""
@@ -51,14 +50,14 @@ class Extreme(Aggregate):
     operation: ClassVar[Elementwise]
     """How ``value`` merges."""
 
-    def _type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def _type(self, inputs: Types) -> pa.DataType:
         self.check_inputs(inputs)
         data_type = plain_type(inputs[0])
         if not (has_long_key(data_type) or pa.types.is_floating(data_type) or is_orderable(data_type)):
             raise AggregateError(f"{self.name} needs values with an order, not {inputs[0]}: take a field or cast it")
         return data_type
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """``seen`` and ``value``, or a nullable ``value`` alone."""
         data_type = self._type(inputs)
         if has_long_key(data_type):
@@ -67,11 +66,11 @@ class Extreme(Aggregate):
             return [SEEN, pa.field("value", pa.float64(), nullable=False)]
         return [pa.field("value", data_type)]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """The argument's type."""
         return self._type(inputs)
 
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
+    def elementwise(self, inputs: Types) -> list[Elementwise] | None:
         """Column by column where the state has two columns."""
         return ["max", self.operation] if len(self.state_fields(inputs)) == 2 else None
 
@@ -107,7 +106,7 @@ class Extreme(Aggregate):
         """The value itself."""
         return state[0]
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """``seen`` and the integer or float behind the value."""
         data_type = self._type(inputs)
         if len(self.state_fields(inputs)) == 1:
@@ -122,7 +121,7 @@ class Extreme(Aggregate):
             return 3 - self.nan_level, value
         return 3 - self.nan_level, int(long_keys(pa.array([value], data_type))[0])
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """The value again."""
         if len(row) == 1:
             return row
@@ -136,8 +135,7 @@ class Extreme(Aggregate):
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """The extreme of each group."""
         data_type = self._type(inputs)
         (array,), codes = present([plain(arguments[0])], codes)
@@ -156,7 +154,7 @@ class Extreme(Aggregate):
         np.maximum.at(seen, codes, 3 - self.nan_level)
         return [pa.array(seen), pa.array(value)]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """The extreme of the extremes."""
         data_type = self._type(inputs)
         if len(partials) == 1:
@@ -181,7 +179,7 @@ class Extreme(Aggregate):
         best[nothing] = 0
         return pc.take(distinct, pa.array(best, mask=nothing))
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """Values in their own type, null where nothing was seen."""
         if len(partials) == 1:
             return partials[0]

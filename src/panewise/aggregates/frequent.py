@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from math import ceil, log2
 from typing import Any, ClassVar
 
@@ -15,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.aggregates.arrays import plain, plain_type, present
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State
-from panewise.aggregates.sketches import SKETCH, merged_sketches
+from panewise.aggregates.base import Codes, Columns, State, Types
+from panewise.aggregates.sketches import SKETCH, Sketched
 from panewise.aggregates.values import sort_key
 from panewise.core.errors import AggregateError
 
@@ -26,7 +25,7 @@ ERROR_PER_COUNTER = 3.5
 
 
 @dataclass(frozen=True)
-class ApproxHeavyHitters(Aggregate):
+class ApproxHeavyHitters(Sketched):
     """``approx_heavy_hitters(x, phi, error)``: values that may make up the fraction phi of the non-null rows.
 
     No value that does is missing; one that falls short by at most ``error`` of the rows may be among them, and counts
@@ -41,7 +40,6 @@ class ApproxHeavyHitters(Aggregate):
     phi: float = 0.01
     error: float | None = None
     name: ClassVar[str] = "approx_heavy_hitters"
-    agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
 
     def __post_init__(self) -> None:
         for what, value in (("a fraction", self.phi), ("an error", self.error)):
@@ -56,27 +54,36 @@ class ApproxHeavyHitters(Aggregate):
         error = self.phi / 10 if self.error is None else self.error
         return min(LARGEST, max(SMALLEST, ceil(log2(ERROR_PER_COUNTER / error))))
 
-    def _type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def _type(self, inputs: Types) -> pa.DataType:
         self.check_inputs(inputs)
         data_type = plain_type(inputs[0])
         if pa.types.is_nested(data_type) or pa.types.is_binary(data_type) or pa.types.is_large_binary(data_type):
             raise AggregateError(f"{self.name} needs numbers, texts, booleans or times, not {inputs[0]}")
         return data_type
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """The sketch."""
         self._type(inputs)
         return [SKETCH]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Items with their counts, the most frequent first."""
         return pa.list_(pa.struct([pa.field("item", self._type(inputs)), pa.field("count", pa.int64())]))
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 
+    def new(self) -> Any:
+        """Of texts."""
+        return datasketches.frequent_strings_sketch(self.size)
+
+    @staticmethod
+    def read(sketch: bytes) -> Any:
+        """Misra and Gries."""
+        return datasketches.frequent_strings_sketch.deserialize(sketch)
+
     def init(self) -> State:
         """An empty sketch, and no value yet to tell the type of the items."""
-        return (_empty(self.size), None)
+        return (self.write(self.new()), None)
 
     def add(self, state: State, *values: Any) -> State:
         """Count the value; null counts nothing."""
@@ -84,13 +91,13 @@ class ApproxHeavyHitters(Aggregate):
         if value is None:
             return state
         array = pa.array([value + 0.0 if isinstance(value, float) else value])
-        growing = datasketches.frequent_strings_sketch.deserialize(state[0])
+        growing = self.read(state[0])
         growing.update(_texts(array)[0])
-        return bytes(growing.serialize()), array.type
+        return self.write(growing), array.type
 
     def merge(self, left: State, right: State) -> State:
         """Merge the sketches."""
-        return self._union([left[0], right[0]]), right[1] if left[1] is None else left[1]
+        return self.union([left[0], right[0]]), right[1] if left[1] is None else left[1]
 
     def finish(self, state: State) -> list[dict[str, Any]]:
         """All that may reach the fraction."""
@@ -100,32 +107,25 @@ class ApproxHeavyHitters(Aggregate):
         return sorted(counted, key=lambda entry: (-entry["count"], sort_key(entry["item"])))
 
     def _frequent(self, sketch: bytes) -> list[tuple[str, int]]:
-        held = datasketches.frequent_strings_sketch.deserialize(sketch)
+        held = self.read(sketch)
         least = max(-int(-(Fraction(repr(self.phi)) * int(held.total_weight)) // 1), 1)  # 0.1 is one tenth
         found = held.get_frequent_items(datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES, least - 1)
         return [(item, upper) for item, _, _, upper in found if upper >= least]
 
-    def _union(self, sketches: Iterable[bytes]) -> bytes:
-        union = datasketches.frequent_strings_sketch(self.size)
-        for sketch in sketches:
-            union.merge(datasketches.frequent_strings_sketch.deserialize(sketch))
-        return bytes(union.serialize())
-
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """The sketch alone."""
         return state[:1]
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """With the type of the items."""
         return (*row, self._type(inputs))
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """One sketch per group, updated once per different value."""
         (array,), codes = present([plain(arguments[0])], codes)
-        sketches = [datasketches.frequent_strings_sketch(self.size) for _ in range(groups)]
+        sketches = [self.new() for _ in range(groups)]
         if len(array):
             if pa.types.is_floating(array.type):
                 array = pc.add(array, pa.scalar(0.0, array.type))  # one zero
@@ -135,16 +135,11 @@ class ApproxHeavyHitters(Aggregate):
             pairs, counts = np.unique(codes * len(texts) + places, return_counts=True)
             for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
                 sketches[pair // len(texts)].update(texts[pair % len(texts)], count)
-        return [pa.array([bytes(s.serialize()) for s in sketches], pa.binary())]
+        return [pa.array(list(map(self.write, sketches)), pa.binary())]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """Merge per group."""
-        return [merged_sketches(partials[0], codes, groups, self._union, _empty(self.size))]
-
-
-@cache
-def _empty(size: int) -> bytes:
-    return bytes(datasketches.frequent_strings_sketch(size).serialize())
+        return [self.unions(partials[0], codes, groups)]
 
 
 def _texts(array: pa.Array) -> list[str]:

@@ -17,37 +17,31 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from panewise.aggregates import expansions
 from panewise.aggregates.arrays import (
-    COUNT,
     Mask,
     as_floats,
     as_ints,
     counts_of,
-    is_decimal,
-    numeric_input,
     plain,
     present,
 )
-from panewise.aggregates.base import EXACT_SUM, AggClass, Aggregate, Codes, Columns, Elementwise, State
-from panewise.aggregates.exact import (
+from panewise.aggregates.base import Codes, Columns, State, Types
+from panewise.aggregates.exact_sums import expansions, quotients_numba
+from panewise.aggregates.exact_sums.exact import (
     add_exact,
-    carry,
     exact_float,
-    from_limbs,
-    group_sum,
     limb_columns,
     limb_count,
     limb_pairs,
     limb_sums,
     rounded_float,
-    to_limbs,
 )
-from panewise.aggregates.squares import square_count, square_sums
+from panewise.aggregates.exact_sums.squares import square_count, square_sums
+from panewise.aggregates.exact_sums.totals import Totals
 
 
 @dataclass(frozen=True)
-class VarSamp(Aggregate):
+class VarSamp(Totals):
     """``var_samp(x)``: the sample variance, null for fewer than two numbers; NaN once a value is not finite.
 
     >>> v = VarSamp()
@@ -56,43 +50,23 @@ class VarSamp(Aggregate):
     """
 
     name: ClassVar[str] = "var_samp"
-    agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
-    short_lists: ClassVar[bool] = True
+    sums: ClassVar[tuple[str, ...]] = ("sum", "squares")
     taken_off: ClassVar[int] = 1
     """Degrees of freedom that the mean takes: 1 for a sample, 0 for the population."""
     root: ClassVar[bool] = False
     """Whether the result is the standard deviation."""
 
-    def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
-        """Integers and decimals are; of floats a NaN or an infinity cannot be taken away again."""
-        return not pa.types.is_floating(numeric_input(self.name, inputs))
+    def limbs(self, inputs: Types) -> tuple[int, ...]:
+        """Those of the sum, and of the squares."""
+        data_type = self.number_type(inputs)
+        return (0, 0) if pa.types.is_floating(data_type) else (limb_count(data_type), square_count(data_type))
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
-        """Count, and the parts of both sums."""
-        self.check_inputs(inputs)
-        data_type = numeric_input(self.name, inputs)
-        if pa.types.is_floating(data_type):
-            return [COUNT, *expansions.fields("sum"), *expansions.fields("squares")]
-        names = [f"{name}{i}" for name, limbs in (("sum", limb_count(data_type)), ("squares", square_count(data_type)))
-                 for i in range(limbs - 1, -1, -1)]
-        return [COUNT, *(pa.field(name, pa.int64(), nullable=False) for name in names)]
-
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Always double."""
         self.state_fields(inputs)
         return pa.float64()
 
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
-        """Counts and limbs add; the three columns of a sum of floats are one number."""
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
-            return ["sum", *EXACT_SUM, *EXACT_SUM]
-        return ["sum"] * len(self.state_fields(inputs))
-
     # -- scalar form ---------------------------------------------------------------------------------------------
-
-    def init(self) -> State:
-        """No number."""
-        return (0, Fraction(0), Fraction(0))
 
     def add(self, state: State, *values: Any) -> State:
         """Add the number and its square; null adds nothing."""
@@ -101,14 +75,6 @@ class VarSamp(Aggregate):
             return state
         x = exact_float(value) if isinstance(value, float) else Fraction(value)
         return state[0] + 1, add_exact(state[1], x), add_exact(state[2], x * x)
-
-    def merge(self, left: State, right: State) -> State:
-        """Add all three."""
-        return left[0] + right[0], add_exact(left[1], right[1]), add_exact(left[2], right[2])
-
-    def inverse(self, whole: State, part: State) -> State:
-        """Subtract all three; exact where ``is_invertible``."""
-        return whole[0] - part[0], add_exact(whole[1], -part[1]), add_exact(whole[2], -part[2])
 
     def finish(self, state: State) -> float | None:
         """Squared distances by the degrees of freedom."""
@@ -121,68 +87,22 @@ class VarSamp(Aggregate):
             variance = rounded_float((squares - total * total / count) / (count - self.taken_off))
         return sqrt(variance) if self.root else variance
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
-        """Both sums in parts."""
-        data_type = numeric_input(self.name, inputs)
-        count, total, squares = state
-        if pa.types.is_floating(data_type):
-            return (count, *expansions.to_parts(total), *expansions.to_parts(squares))
-        unit = _unit(data_type)
-        return (count, *to_limbs(int(total * unit), limb_count(data_type)),
-                *to_limbs(int(squares * unit * unit), square_count(data_type)))
-
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
-        """Both sums as one number each."""
-        data_type = numeric_input(self.name, inputs)
-        count, *parts = row
-        if pa.types.is_floating(data_type):
-            return count, expansions.from_parts(*parts[:3]), expansions.from_parts(*parts[3:])
-        limbs, unit = limb_count(data_type), _unit(data_type)
-        return count, Fraction(from_limbs(parts[:limbs]), unit), Fraction(from_limbs(parts[limbs:]), unit * unit)
-
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """Both sums per group."""
         (array,), codes = present([plain(arguments[0])], codes)
-        if not pa.types.is_floating(numeric_input(self.name, inputs)):
+        if not self.is_floating(inputs):
             parts: Sequence[Any] = (*limb_sums(array, codes, groups), *square_sums(array, codes, groups))
-        elif expansions.compiles(len(array)):
+        else:
             values = as_floats(array)
             parts = (*expansions.sums([values], codes, groups),
                      *expansions.product_sums(values, values, codes, groups))
-        else:
-            return super().partials([array], codes, groups, inputs)
         return [pa.array(counts_of(codes, groups)), *map(pa.array, parts)]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
-        """Add all."""
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
-            if not expansions.compiles(len(codes)):
-                return super().combine(partials, codes, groups, inputs)
-            parts: Sequence[Any] = (*expansions.combined(partials[1:4], codes, groups),
-                                    *expansions.combined(partials[4:], codes, groups))
-        else:
-            first, second = self._limbs([group_sum(limb, codes, groups) for limb in limb_columns(partials[1:])], inputs)
-            parts = (*carry(first), *carry(second))
-        return [pa.array(group_sum(as_ints(partials[0]), codes, groups)), *map(pa.array, parts)]
-
-    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
-        """Subtract every column; floats go the way of the scalar form."""
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
-            return super().subtract_all(whole, part, inputs)
-        count, *limbs = (as_ints(w) - as_ints(p) for w, p in zip(whole, part, strict=True))
-        first, second = self._limbs(limbs, inputs)
-        return [pa.array(count), *map(pa.array, (*carry(first), *carry(second)))]
-
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """Null where the degrees of freedom are used up."""
         count = as_ints(partials[0])
-        if not expansions.compiles(len(count)):
-            return super().finish_all(partials, inputs)
-        from panewise.aggregates import quotients_numba
-
         sums, scale, unsure = self._parts(partials, inputs)
         results = np.zeros(len(count))
         total, starts, squares, square_starts = sums
@@ -194,28 +114,17 @@ class VarSamp(Aggregate):
         results[unsure] = self.finish_some(partials, inputs, unsure)
         return pa.array(results, mask=empty)
 
-    def _parts(self, partials: Columns, inputs: Sequence[pa.DataType]) -> tuple[list[Any], float, Mask]:
+    def _parts(self, partials: Columns, inputs: Types) -> tuple[list[Any], float, Mask]:
         """The parts of both sums with their starts, what the variance is to be divided by, and where they lack some."""
-        data_type = numeric_input(self.name, inputs)
-        if pa.types.is_floating(data_type):
-            beyond = expansions.is_scaled(partials[1:4]) | expansions.is_scaled(partials[4:])
-            return [*expansions.in_a_row(partials[1:4]), *expansions.in_a_row(partials[4:])], 1.0, beyond
-        (*total, one), (*squares, two) = (limb_pairs(limbs) for limbs in self._limbs(
-            limb_columns(partials[1:]), inputs))
+        sums = list(self.parts(partials[1:], inputs))
+        if self.is_floating(inputs):
+            beyond = expansions.is_scaled(sums[0]) | expansions.is_scaled(sums[1])
+            return [*expansions.in_a_row(sums[0]), *expansions.in_a_row(sums[1])], 1.0, beyond
+        (*total, one), (*squares, two) = (limb_pairs(limb_columns(limbs)) for limbs in sums)
         starts = np.arange(0, 2 * len(one) + 1, 2)
-        scale = _unit(data_type) ** 2
+        scale = self.unit(inputs) ** 2
         lacking = one | two | (int(float(scale)) != scale)
         return [np.stack(total, 1).ravel(), starts, np.stack(squares, 1).ravel(), starts], float(scale), lacking
-
-    def _limbs(self, limbs: list[Any], inputs: Sequence[pa.DataType]) -> tuple[list[Any], list[Any]]:
-        """The limbs of the sum and those of the squares."""
-        cut = limb_count(numeric_input(self.name, inputs))
-        return limbs[:cut], limbs[cut:]
-
-
-def _unit(data_type: pa.DataType) -> int:
-    """What one unscaled unit of a type is a fraction of."""
-    return 10**data_type.scale if is_decimal(data_type) and data_type.scale > 0 else 1
 
 
 @dataclass(frozen=True)

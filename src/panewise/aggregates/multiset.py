@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.arrays import number, plain, plain_type, present
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State
+from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State, Types
 from panewise.aggregates.values import ValueCounts, is_orderable, sort_key
+from panewise.core.arrays import of_each
 from panewise.core.errors import AggregateError
 
 
@@ -30,7 +31,7 @@ class Multiset(Aggregate):
     agg_class: ClassVar[AggClass] = AggClass.HOLISTIC
     invertible: ClassVar[bool] = True
 
-    def value_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def value_type(self, inputs: Types) -> pa.DataType:
         """The type of the counted values; a struct for several arguments."""
         self.check_inputs(inputs)
         for data_type in inputs:
@@ -40,7 +41,7 @@ class Multiset(Aggregate):
             return plain_type(inputs[0])
         return pa.struct([pa.field(f"c{i}", plain_type(t)) for i, t in enumerate(inputs)])
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """Values and counts."""
         return [
             pa.field("values", pa.list_(self.value_type(inputs)), nullable=False),
@@ -71,7 +72,7 @@ class Multiset(Aggregate):
         """Subtract counts."""
         return self.merge(whole, ({value: -count for value, count in part[0].items()},))
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """Two lists, values ascending."""
         values = sorted(state[0], key=sort_key)
         counts = [state[0][v] for v in values]
@@ -79,7 +80,7 @@ class Multiset(Aggregate):
             return [{f"c{i}": part for i, part in enumerate(v)} for v in values], counts
         return values, counts
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """One dictionary."""
         values, counts = row
         if len(inputs) > 1:
@@ -88,35 +89,33 @@ class Multiset(Aggregate):
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """Count values per group."""
         arrays, codes = present([plain(a) for a in arguments], codes)
         return self._state(ValueCounts.of(arrays, codes, groups), inputs)
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """Add counts of equal values."""
         held = ValueCounts.from_columns(partials)
         return self._state(ValueCounts.of([held.values], codes[held.owners], groups, held.counts), inputs)
 
-    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Types) -> Columns:
         """Subtract counts; values that are used up disappear."""
         kept, gone = ValueCounts.from_columns(whole), ValueCounts.from_columns(part)
         values = pa.concat_arrays([kept.values, gone.values])
         owners, counts = np.concatenate([kept.owners, gone.owners]), np.concatenate([kept.counts, -gone.counts])
         return self._state(ValueCounts.of([values], owners, kept.groups, counts), inputs)
 
-    def _state(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> Columns:
-        columns = held.columns()
-        fields = self.state_fields(inputs)
-        return [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, fields, strict=True)]
+    def _state(self, held: ValueCounts, inputs: Types) -> Columns:
+        pairs = zip(held.columns(), self.state_fields(inputs), strict=False)  # some keep more than these two
+        return [c if c.type == f.type else c.cast(f.type) for c, f in pairs]
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """The results of all groups at once."""
         return self.finish_counts(ValueCounts.from_columns(partials), inputs)
 
     @abstractmethod
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """The results from the counted values of all groups."""
 
 
@@ -133,7 +132,7 @@ class CountDistinct(Multiset):
     duplicate_insensitive: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Always bigint."""
         self.value_type(inputs)
         return pa.int64()
@@ -142,7 +141,7 @@ class CountDistinct(Multiset):
         """How many values."""
         return len(state[0])
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """Lengths of the lists."""
         return pa.array(held.sizes)
 
@@ -157,7 +156,7 @@ class Mode(Multiset):
 
     name: ClassVar[str] = "mode"
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """The argument's type."""
         return self.value_type(inputs)
 
@@ -165,7 +164,7 @@ class Mode(Multiset):
         """First by descending count, then by value; null without values."""
         return min(state[0], key=lambda v: (-state[0][v], sort_key(v)), default=None)
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """The first entry of each group in that order."""
         order = by_count(held)
         empty = held.sizes == 0
@@ -179,7 +178,7 @@ class Mode(Multiset):
 class Ranking(Multiset):
     """A list of ``struct<item, count>`` by descending count, then by item; empty without values."""
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Item and count."""
         return self.list_type(self.value_type(inputs))
 
@@ -194,7 +193,7 @@ class Ranking(Multiset):
         values = sorted(state[0], key=lambda v: (-state[0][v], sort_key(v)))
         return [{"item": v, "count": state[0][v]} for v in values]
 
-    def lists(self, held: ValueCounts, keep: Any, order: Codes, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def lists(self, held: ValueCounts, keep: Any, order: Codes, inputs: Types) -> pa.Array:
         """The lists of all groups: the entries in this order, of those only the ones to keep."""
         chosen = order[keep]
         sizes = np.bincount(held.owners[keep], minlength=held.groups)
@@ -224,7 +223,7 @@ class TopK(Ranking):
         """The first k."""
         return self.ranked(state)[: self.k]
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """Entries at positions below k of each group."""
         position = np.arange(len(held.counts)) - np.repeat(held.offsets[:-1], held.sizes)
         return self.lists(held, position < self.k, by_count(held), inputs)
@@ -255,10 +254,9 @@ class HeavyHitters(Ranking):
         threshold = self._threshold(sum(state[0].values()))
         return [entry for entry in self.ranked(state) if entry["count"] >= threshold]
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """Entries that reach their group's threshold."""
-        totals, at = np.unique(held.totals, return_inverse=True)
-        thresholds = np.array([self._threshold(t) for t in totals.tolist()], np.int64)[at]
+        thresholds = of_each(self._threshold, held.totals)
         order = by_count(held)
         return self.lists(held, held.counts[order] >= thresholds[held.owners], order, inputs)
 
@@ -281,7 +279,7 @@ class Distinct(Multiset):
             raise AggregateError(f"{self.function.name}(DISTINCT …) is not possible: DISTINCT needs a function of one "
                                  "argument that does not depend on order")
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """The function's."""
         self.value_type(inputs)
         return self.function.result_type(inputs)
@@ -293,7 +291,7 @@ class Distinct(Multiset):
             inner = self.function.add(inner, value)
         return self.function.finish(inner)
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """The function over the entries."""
         partials = self.function.partials([held.values], held.owners, held.groups, inputs)
         return self.function.finish_all(partials, inputs)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.aggregates.arrays import Ints, as_ints, plain, plain_type
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State
+from panewise.aggregates.base import Aggregate, Codes, Columns, State, Types
 from panewise.core.errors import AggregateError
 
 
@@ -28,21 +28,21 @@ class First(Aggregate):
 
     ignore_nulls: bool = False
     name: ClassVar[str] = "first"
-    agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
     duplicate_insensitive: ClassVar[bool] = True
     needs_order: ClassVar[bool] = True
+    extreme: ClassVar[np.ufunc] = np.minimum
 
     def __post_init__(self) -> None:
         if not isinstance(self.ignore_nulls, bool):
             raise AggregateError(f"{self.name} takes true or false for ignoring nulls, not {self.ignore_nulls!r}: "
                                  f"write {self.name}(x, true)")
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """Position and value."""
         self.check_inputs(inputs)
         return [pa.field("position", pa.int64()), pa.field("value", plain_type(inputs[0]))]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """The argument's type."""
         self.check_inputs(inputs)
         return plain_type(inputs[0])
@@ -60,17 +60,13 @@ class First(Aggregate):
         """The earlier of the two."""
         if left[0] is None or right[0] is None:
             return right if left[0] is None else left
-        return right if self._beats(right[0], left[0]) else left
-
-    def _beats(self, position: int, other: int) -> bool:
-        return position < other
+        return right if (right[0] < left[0]) == (self.extreme is np.minimum) else left
 
     def finish(self, state: State) -> Any:
         """The value."""
         return state[1]
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """The row with the extreme position."""
         values, positions = plain(arguments[0]), as_ints(plain(arguments[1]))
         rows: Ints = np.arange(len(codes))
@@ -78,26 +74,23 @@ class First(Aggregate):
             rows = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
         return self._chosen(values, positions, rows, codes, groups)
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """The same, among states that have a row."""
         position, value = partials
         rows = np.flatnonzero(position.is_valid().to_numpy(zero_copy_only=False))
         return self._chosen(value, as_ints(position.fill_null(0)), rows, codes, groups)
 
     def _chosen(self, values: pa.Array, positions: Ints, rows: Ints, codes: Codes, groups: int) -> Columns:
-        best = self._best(positions[rows], codes[rows], groups)
+        best = np.empty(groups, np.int64)
+        best[codes[rows]] = positions[rows]  # any of the group to begin with
+        self.extreme.at(best, codes[rows], positions[rows])
         winners = rows[positions[rows] == best[codes[rows]]]
         at = np.full(groups, -1, np.int64)
         at[codes[winners]] = winners
         empty = at < 0
         return [pa.array(best, mask=empty), pc.take(values, pa.array(np.where(empty, 0, at), mask=empty))]
 
-    def _best(self, positions: Ints, codes: Codes, groups: int) -> Ints:
-        best = np.full(groups, np.iinfo(np.int64).max)
-        np.minimum.at(best, codes, positions)
-        return best
-
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """The values."""
         return partials[1]
 
@@ -107,11 +100,4 @@ class Last(First):
     """``last(x)``: the value of the last row, null included; ``last(x, true)`` skips nulls."""
 
     name: ClassVar[str] = "last"
-
-    def _beats(self, position: int, other: int) -> bool:
-        return position > other
-
-    def _best(self, positions: Ints, codes: Codes, groups: int) -> Ints:
-        best = np.full(groups, np.iinfo(np.int64).min)
-        np.maximum.at(best, codes, positions)
-        return best
+    extreme: ClassVar[np.ufunc] = np.maximum

@@ -23,9 +23,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.aggregates.arrays import as_ints, plain, plain_type, present
-from panewise.aggregates.base import Codes, Columns, State
+from panewise.aggregates.base import Codes, Columns, State, Types
 from panewise.aggregates.multiset import Ranking, by_count
-from panewise.aggregates.sliding_counts import above, running
 from panewise.aggregates.values import ValueCounts, is_orderable, ranks_of, sort_key
 from panewise.core.errors import AggregateError
 from panewise.core.ordinals import OrdinalKind, to_ordinals
@@ -70,15 +69,15 @@ class FrequentItems(Ranking):
         """Whether panes are panes of rows."""
         return self.by_rows
 
-    def value_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def value_type(self, inputs: Types) -> pa.DataType:
         """What is counted: an item of a pane."""
         return pa.struct([pa.field("c0", pa.int64()), pa.field("c1", self._item_type(inputs))])
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Items and counts, the most frequent first."""
         return self.list_type(self._item_type(inputs))
 
-    def _item_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def _item_type(self, inputs: Types) -> pa.DataType:
         self.check_inputs(inputs)
         item, *places = map(plain_type, inputs)
         if not is_orderable(item):
@@ -87,7 +86,7 @@ class FrequentItems(Ranking):
             OrdinalKind.of(at)
         return item
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """Counts by pane and item, and what complete panes may hide."""
         return [*super().state_fields(inputs), pa.field("hidden", pa.int64(), nullable=False)]
 
@@ -112,16 +111,16 @@ class FrequentItems(Ranking):
         """Subtract counts."""
         return (*super().inverse(whole[:1], part[:1]), whole[1] - part[1])
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """Two lists, and what is hidden."""
         return (*super().pack(state[:1], self._both(inputs)), state[1])
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """One dictionary, and what is hidden."""
         return (*super().unpack(row[:2], self._both(inputs)), row[2])
 
     @staticmethod
-    def _both(inputs: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
+    def _both(inputs: Types) -> Types:
         """The types with that of the position where it is not among them: a state counts pairs."""
         return [*inputs, pa.int64()][:2]
 
@@ -140,26 +139,25 @@ class FrequentItems(Ranking):
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """Count items per group and pane."""
         (items, at), codes = present([plain(a) for a in arguments], codes)
         panes = (to_ordinals(at, "the windowing attribute") - self.origin) // self.pane
         held = ValueCounts.of([pa.array(panes), items], codes, groups)
         return self._with_hidden(held, np.zeros(groups, np.int64), inputs)
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """Add counts."""
         held, hidden = ValueCounts.from_columns(partials[:2]), np.zeros(groups, np.int64)
         np.add.at(hidden, codes, as_ints(partials[2]))
         return self._with_hidden(ValueCounts.of([held.values], codes[held.owners], groups, held.counts), hidden, inputs)
 
-    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+    def subtract_all(self, whole: Columns, part: Columns, inputs: Types) -> Columns:
         """Subtract counts."""
         left = as_ints(whole[2]) - as_ints(part[2])
         return [*super().subtract_all(whole[:2], part[:2], inputs), pa.array(left)]
 
-    def settle(self, partials: Columns, inputs: Sequence[pa.DataType]) -> Columns:
+    def settle(self, partials: Columns, inputs: Types) -> Columns:
         """Only the lists, added up."""
         held = ValueCounts.from_columns(partials[:2])
         listed, hidden = self._lists_of(held)
@@ -168,7 +166,7 @@ class FrequentItems(Ranking):
         lists = ValueCounts.of([panes, items], held.owners[listed], held.groups, held.counts[listed])
         return self._with_hidden(lists, hidden + as_ints(partials[2]), inputs)
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """The same for all groups at once."""
         held = ValueCounts.from_columns(partials[:2])
         listed, hidden = self._lists_of(held)
@@ -178,8 +176,7 @@ class FrequentItems(Ranking):
         order = by_count(sums)
         return self.lists(sums, sums.counts[order] > hidden[sums.owners], order, inputs)
 
-    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int,
-                       inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_windows(self, partials: Columns, low: Codes, high: Codes, windows: int, inputs: Types) -> pa.Array:
         """The same for windows over lists of complete panes, each list added once and taken away once."""
         held = ValueCounts.from_columns(partials[:2])
         items = self._items(held, np.ones(len(held.counts), np.bool_), inputs)
@@ -190,18 +187,14 @@ class FrequentItems(Ranking):
         sums = ValueCounts(offsets, distinct.take(pa.array(ranks)), counts)
         return self.lists(sums, np.ones(len(counts), np.bool_), by_count(sums), inputs)
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """Of panes none of which was complete."""
         return self.finish_all(self._with_hidden(held, np.zeros(held.groups, np.int64), inputs), inputs)
 
-    def _with_hidden(self, held: ValueCounts, hidden: Counts, inputs: Sequence[pa.DataType]) -> Columns:
+    def _with_hidden(self, held: ValueCounts, hidden: Counts, inputs: Types) -> Columns:
         return [*self._state(held, inputs), pa.array(hidden)]
 
-    def _state(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> Columns:
-        fields = super().state_fields(inputs)
-        return [c if c.type == f.type else c.cast(f.type) for c, f in zip(held.columns(), fields, strict=True)]
-
-    def _items(self, held: ValueCounts, listed: npt.NDArray[np.bool_], inputs: Sequence[pa.DataType]) -> pa.Array:
+    def _items(self, held: ValueCounts, listed: npt.NDArray[np.bool_], inputs: Types) -> pa.Array:
         if not len(listed):
             return pa.array([], self._item_type(inputs))
         return held.values.flatten()[1].filter(pa.array(listed))
@@ -230,3 +223,58 @@ def _ordinal(value: Any) -> int:
     if isinstance(value, date):
         return parse_timestamp(value) if hasattr(value, "hour") else OrdinalKind.DATE.parse(value)
     return int(value)
+
+
+# -- counts in windows that slide over pieces, without putting any window together
+
+
+def above(values: Counts, counts: Counts, low: Counts, high: Counts, floor: Counts) -> tuple[Counts, Counts, Counts]:
+    """Windows, values and counts where a value's count is above the floor of the window, by window and value.
+
+    ``values`` are small numbers from 0; entry i counts in windows ``low[i]`` to ``high[i]``. No floor is negative.
+
+    >>> above(np.array([0, 1, 0]), np.array([2, 1, 3]), np.array([0, 0, 1]), np.array([2, 2, 3]), np.array([1, 1, 3]))
+    (array([0, 1]), array([0, 0]), array([2, 5]))
+    """
+    windows = len(floor)
+    places = np.concatenate([values * (windows + 1) + low, values * (windows + 1) + high])
+    steps, at = np.unique(places, return_inverse=True)
+    change = np.zeros(len(steps), np.int64)
+    np.add.at(change, at, np.concatenate([counts, -counts]))
+    reached = np.cumsum(change)  # the last step of every value leads back to nothing
+    value, first = np.divmod(steps, windows + 1)
+    end = np.r_[first[1:], windows]
+    kept = np.flatnonzero(reached > 0)
+    kept = kept[reached[kept] > _least(floor, first[kept], end[kept])]
+    lengths = end[kept] - first[kept]
+    begins = np.cumsum(lengths) - lengths
+    window = np.arange(int(lengths.sum())) + np.repeat(first[kept] - begins, lengths)
+    value, count = np.repeat(value[kept], lengths), np.repeat(reached[kept], lengths)
+    over = count > floor[window]
+    window, value, count = window[over], value[over], count[over]
+    order = np.lexsort((value, window))
+    return window[order], value[order], count[order]
+
+
+def running(amounts: Counts, low: Counts, high: Counts, windows: int) -> Counts:
+    """Per window the sum of the amounts of the pieces in it."""
+    change = np.zeros(windows + 1, np.int64)
+    np.add.at(change, low, amounts)
+    np.add.at(change, high, -amounts)
+    summed: Counts = np.cumsum(change)[:-1]
+    return summed
+
+
+def _least(floor: Counts, first: Counts, end: Counts) -> Counts:
+    """The smallest floor of each range that is not empty: of the two that cover it, each a power of two long."""
+    longest = int((end - first).max(initial=1))
+    levels = [floor]
+    while 2 ** len(levels) <= longest:
+        half = 2 ** (len(levels) - 1)
+        levels.append(np.minimum(levels[-1][:-half], levels[-1][half:]))
+    found = np.empty(len(first), np.int64)
+    level = np.frexp((end - first).astype(np.float64))[1] - 1
+    for number, least in enumerate(levels):
+        mine = level == number
+        found[mine] = np.minimum(least[first[mine]], least[end[mine] - 2**number])
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from panewise.aggregates.arrays import as_floats, numeric_input
-from panewise.aggregates.base import State
+from panewise.aggregates.base import State, Types
 from panewise.aggregates.multiset import Multiset
 from panewise.aggregates.values import ValueCounts, sort_key
 from panewise.core.errors import AggregateError
@@ -38,12 +37,12 @@ class Percentile(Multiset):
     def __post_init__(self) -> None:
         check_fraction(self.name, self.fraction)
 
-    def value_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def value_type(self, inputs: Types) -> pa.DataType:
         """Numbers only."""
         self.check_inputs(inputs)
         return numeric_input(self.name, inputs)
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Always double."""
         self.value_type(inputs)
         return pa.float64()
@@ -59,7 +58,7 @@ class Percentile(Multiset):
             return values[low]
         return values[low] + (values[high] - values[low]) * (position - low)  # rounds as Spark 4 does
 
-    def finish_counts(self, held: ValueCounts, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_counts(self, held: ValueCounts, inputs: Types) -> pa.Array:
         """Both neighbours by one search in the running counts of all groups."""
         if not len(held.counts):
             return pa.nulls(held.groups, pa.float64())

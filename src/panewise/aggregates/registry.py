@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
@@ -116,6 +116,17 @@ def unregister(name: str) -> None:
     """Forget a registered name; a built-in one becomes itself again."""
     _factories.pop(name.lower(), None)
     _factories.update({n: kind for kind, known in BUILT_IN.items() for n in known if n == name.lower()})
+
+
+def lent(function_names: Iterable[str]) -> dict[str, Factory]:
+    """The user's own among some functions, for a process that has not registered them."""
+    own = {name.lower() for name in function_names} & _factories.keys()
+    return {name: _factories[name] for name in own if _factories[name] not in BUILT_IN}
+
+
+def borrow(factories: Mapping[str, Factory]) -> None:
+    """Know what another process has lent."""
+    _factories.update(factories)
 
 
 def _create(name: str, parameters: tuple[Any, ...]) -> Aggregate:

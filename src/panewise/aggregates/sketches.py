@@ -5,11 +5,11 @@ States are the sketches' own portable bytes. Errors are bounded by the parameter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cache
 from math import ceil, log2, nan
 from typing import Any, ClassVar
 
@@ -31,10 +31,10 @@ from panewise.aggregates.arrays import (
     plain_type,
     present,
 )
-from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State
-from panewise.aggregates.exact import group_sum
+from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State, Types
+from panewise.aggregates.exact_sums.exact import group_sum
+from panewise.aggregates.exact_sums.totals import EXACT
 from panewise.aggregates.quantiles import check_fraction
-from panewise.aggregates.sums import EXACT
 from panewise.aggregates.values import ValueCounts, is_orderable
 from panewise.core.errors import AggregateError
 from panewise.core.time import EPOCH
@@ -45,7 +45,43 @@ SMALLEST, LARGEST = 7, 21  # what the library takes as the logarithm of the numb
 
 
 @dataclass(frozen=True)
-class ApproxCountDistinct(Aggregate):
+class Sketched(Aggregate):
+    """What aggregates share whose state is the bytes of a sketch, first of all."""
+
+    agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
+
+    @abstractmethod
+    def new(self) -> Any:
+        """An empty sketch of the library."""
+
+    @staticmethod
+    @abstractmethod
+    def read(sketch: bytes) -> Any:
+        """A sketch of the library from its bytes."""
+
+    @staticmethod
+    def write(sketch: Any) -> bytes:
+        """Its bytes."""
+        return bytes(sketch.serialize())
+
+    def union(self, sketches: Iterable[bytes]) -> bytes:
+        """All of them as one."""
+        union = self.new()
+        for sketch in sketches:
+            union.merge(self.read(sketch))
+        return self.write(union)
+
+    def unions(self, sketches: pa.Array, codes: Codes, groups: int) -> pa.Array:
+        """One sketch per group; a group with a single one keeps its bytes."""
+        members: list[list[bytes]] = [[] for _ in range(groups)]
+        for code, sketch in zip(codes.tolist(), sketches.to_pylist(), strict=True):
+            members[code].append(sketch)
+        empty = self.write(self.new())
+        return pa.array([m[0] if len(m) == 1 else self.union(m) if m else empty for m in members], pa.binary())
+
+
+@dataclass(frozen=True)
+class ApproxCountDistinct(Sketched):
     """``approx_count_distinct(x, relative_error)``: the default error, 0.02, takes about 2 kB per group.
 
     The estimate depends on the set of values alone, not on the order or the cuts in which they came.
@@ -57,7 +93,6 @@ class ApproxCountDistinct(Aggregate):
 
     relative_error: float = 0.02
     name: ClassVar[str] = "approx_count_distinct"
-    agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
     duplicate_insensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -77,21 +112,35 @@ class ApproxCountDistinct(Aggregate):
         """The logarithm of the number of registers; the standard error is 1.04 by the root of their number."""
         return max(self._unbounded_size(), SMALLEST)
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """The sketch."""
         self.check_inputs(inputs)
         if not is_orderable(plain_type(inputs[0])):
             raise AggregateError(f"{self.name} cannot compare values of type {inputs[0]}: take a field or cast it")
         return [SKETCH]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Always bigint."""
         self.state_fields(inputs)
         return pa.int64()
 
+    def new(self) -> Any:
+        """Half a byte per register."""
+        return datasketches.hll_sketch(self.size, HLL_TYPE)
+
+    @staticmethod
+    def read(sketch: bytes) -> Any:
+        """HyperLogLog."""
+        return datasketches.hll_sketch.deserialize(sketch)
+
+    @staticmethod
+    def write(sketch: Any) -> bytes:
+        """The short form."""
+        return bytes(sketch.serialize_compact())
+
     def init(self) -> State:
         """An empty sketch."""
-        return (_empty_hll(self.size),)
+        return (self.write(self.new()),)
 
     def add(self, state: State, *values: Any) -> State:
         """Add the value; null adds nothing."""
@@ -99,7 +148,7 @@ class ApproxCountDistinct(Aggregate):
 
     def merge(self, left: State, right: State) -> State:
         """Union."""
-        return (self._union([left[0], right[0]]),)
+        return (self.union([left[0], right[0]]),)
 
     def finish(self, state: State) -> int:
         """The estimate, rounded.
@@ -107,40 +156,40 @@ class ApproxCountDistinct(Aggregate):
         A sketch that was only ever added to estimates from the order of its updates; a union (here with itself) does
         not, so that equal sets give equal numbers.
         """
-        sketch, union = datasketches.hll_sketch.deserialize(state[0]), datasketches.hll_union(self.size)
+        sketch, union = self.read(state[0]), datasketches.hll_union(self.size)
         union.update(sketch)
         union.update(sketch)
         estimate: float = union.get_estimate()
         return round(estimate)
 
     def _updated(self, sketch: bytes, values: Iterable[Any]) -> bytes:
-        growing = datasketches.hll_sketch.deserialize(sketch)
+        growing = self.read(sketch)
         for value in values:
             growing.update(value)
-        return bytes(growing.serialize_compact())
+        return self.write(growing)
 
-    def _union(self, sketches: Iterable[bytes]) -> bytes:
+    def union(self, sketches: Iterable[bytes]) -> bytes:
+        """By the library's own union."""
         union = datasketches.hll_union(self.size)
         for sketch in sketches:
-            union.update(datasketches.hll_sketch.deserialize(sketch))
-        return bytes(union.get_result(HLL_TYPE).serialize_compact())
+            union.update(self.read(sketch))
+        return self.write(union.get_result(HLL_TYPE))
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """Each distinct value of a group is hashed once."""
         arrays, codes = present([plain(arguments[0])], codes)
         held = ValueCounts.of(arrays, codes, groups)
-        values, empty = _hashables(held.values), _empty_hll(self.size)
+        values, empty = _hashables(held.values), self.write(self.new())
         pieces = [values[a:b] for a, b in zip(held.offsets[:-1], held.offsets[1:], strict=True)]
         return [pa.array([self._updated(empty, piece) if piece else empty for piece in pieces], pa.binary())]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """Unions per group."""
-        return [merged_sketches(partials[0], codes, groups, self._union, _empty_hll(self.size))]
+        return [self.unions(partials[0], codes, groups)]
 
 
 @dataclass(frozen=True)
-class ApproxPercentile(Aggregate):
+class ApproxPercentile(Sketched):
     """``approx_percentile(x, fraction, accuracy)``: a value whose rank is off by about 1/accuracy of the rows.
 
     Numbers, dates and timestamps; integers beyond 2⁵³ are rounded to doubles on the way. Exact while a group has few
@@ -154,7 +203,6 @@ class ApproxPercentile(Aggregate):
     fraction: float = 0.5
     accuracy: int = 1000
     name: ClassVar[str] = "approx_percentile"
-    agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
 
     def __post_init__(self) -> None:
         check_fraction(self.name, self.fraction)
@@ -167,27 +215,36 @@ class ApproxPercentile(Aggregate):
         """The parameter k of KLL; its rank error is about 2.3 / k^0.97."""
         return int(max(8, min(65535, ceil((2.3 * self.accuracy) ** (1 / 0.97)))))
 
-    def _type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def _type(self, inputs: Types) -> pa.DataType:
         self.check_inputs(inputs)
         data_type = plain_type(inputs[0])
         if not (is_numeric(data_type) or pa.types.is_date(data_type) or pa.types.is_timestamp(data_type)):
             raise AggregateError(f"{self.name} needs numbers, dates or timestamps, not {inputs[0]}: cast the argument")
         return data_type
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
+    def state_fields(self, inputs: Types) -> list[pa.Field]:
         """The sketch and the number of NaN."""
         self._type(inputs)
         return [SKETCH, pa.field("nans", pa.int64(), nullable=False)]
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """The argument's type."""
         return self._type(inputs)
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 
+    def new(self) -> Any:
+        """Of doubles."""
+        return datasketches.kll_doubles_sketch(self.size)
+
+    @staticmethod
+    def read(sketch: bytes) -> Any:
+        """KLL."""
+        return datasketches.kll_doubles_sketch.deserialize(sketch)
+
     def init(self) -> State:
         """An empty sketch, no NaN, and no value yet to tell what kind of value the result is."""
-        return (_empty_kll(self.size), 0, None)
+        return (self.write(self.new()), 0, None)
 
     def add(self, state: State, *values: Any) -> State:
         """Add the value; null adds nothing."""
@@ -197,13 +254,13 @@ class ApproxPercentile(Aggregate):
         sketch, nans, _ = state
         if not number(value):
             return sketch, nans + 1, value
-        growing = datasketches.kll_doubles_sketch.deserialize(sketch)
+        growing = self.read(sketch)
         growing.update(_to_double(value))
-        return bytes(growing.serialize()), nans, value
+        return self.write(growing), nans, value
 
     def merge(self, left: State, right: State) -> State:
         """Merge the sketches."""
-        return self._union([left[0], right[0]]), left[1] + right[1], right[2] if left[2] is None else left[2]
+        return self.union([left[0], right[0]]), left[1] + right[1], right[2] if left[2] is None else left[2]
 
     def finish(self, state: State) -> Any:
         """The smallest value that at least the fraction of all rows does not exceed."""
@@ -211,31 +268,24 @@ class ApproxPercentile(Aggregate):
         return found if found is None or not number(found) else _from_double(found, state[2])
 
     def _quantile(self, sketch: bytes, nans: int) -> float | None:
-        held = datasketches.kll_doubles_sketch.deserialize(sketch)
+        held = self.read(sketch)
         total = held.n + nans
         if total == 0:
             return None
         rank = self.fraction * total / held.n if held.n else 2.0
         return nan if rank > 1 else float(held.get_quantile(rank, True))
 
-    def _union(self, sketches: Iterable[bytes]) -> bytes:
-        union = datasketches.kll_doubles_sketch(self.size)
-        for sketch in sketches:
-            union.merge(datasketches.kll_doubles_sketch.deserialize(sketch))
-        return bytes(union.serialize())
-
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
+    def pack(self, state: State, inputs: Types) -> State:
         """The sketch and the number of NaN."""
         return state[:2]
 
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
+    def unpack(self, row: State, inputs: Types) -> State:
         """With a value of the argument's type beside it."""
         return (*row, _typed(np.zeros(1), None, self._type(inputs))[0].as_py())
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """One sketch per group, each updated by one array."""
         (array,), codes = present([plain(arguments[0])], codes)
         values = _doubles(array)
@@ -246,42 +296,23 @@ class ApproxPercentile(Aggregate):
         values, ends = values[order], np.cumsum(np.bincount(codes, minlength=groups))
         sketches, start = [], 0
         for end in ends.tolist():
-            sketch = datasketches.kll_doubles_sketch(self.size)
+            sketch = self.new()
             sketch.update(values[start:end])
-            sketches.append(bytes(sketch.serialize()))
+            sketches.append(self.write(sketch))
             start = end
         return [pa.array(sketches, pa.binary()), pa.array(nans)]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
+    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Types) -> Columns:
         """Merge per group."""
         nans = group_sum(as_ints(partials[1]), codes, groups)
-        return [merged_sketches(partials[0], codes, groups, self._union, _empty_kll(self.size)), pa.array(nans)]
+        return [self.unions(partials[0], codes, groups), pa.array(nans)]
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """Quantiles in the argument's type."""
         rows = zip(partials[0].to_pylist(), partials[1].to_pylist(), strict=True)
         found = [self._quantile(sketch, nans) for sketch, nans in rows]
         empty = np.array([f is None for f in found], np.bool_)
         return _typed(np.array([0.0 if f is None else f for f in found]), empty, self._type(inputs))
-
-
-def merged_sketches(sketches: pa.Array, codes: Codes, groups: int, union: Callable[[Iterable[bytes]], bytes],
-            empty: bytes) -> pa.Array:
-    """One sketch per group; a group with a single one keeps its bytes."""
-    members: list[list[bytes]] = [[] for _ in range(groups)]
-    for code, sketch in zip(codes.tolist(), sketches.to_pylist(), strict=True):
-        members[code].append(sketch)
-    return pa.array([m[0] if len(m) == 1 else union(m) if m else empty for m in members], pa.binary())
-
-
-@cache
-def _empty_hll(size: int) -> bytes:
-    return bytes(datasketches.hll_sketch(size, HLL_TYPE).serialize_compact())
-
-
-@cache
-def _empty_kll(size: int) -> bytes:
-    return bytes(datasketches.kll_doubles_sketch(size).serialize())
 
 
 def _hashable(value: Any) -> int | float | str:

@@ -1,7 +1,7 @@
 """SUM and AVG, exact: integers and decimals never overflow on the way, sums of floats are rounded once, at the end.
 
-State columns: ``count`` of non-null rows, then ``high``, ``low`` (integers, decimals up to 18 digits), ``limb3`` …
-``limb0`` (longer decimals), which add column by column, or ``sum``, ``rest``, ``more`` (floats: see `expansions`).
+State columns: ``count`` of non-null rows, then two limbs (integers, decimals up to 18 digits) or four (longer
+decimals), which add column by column, or the three of a sum of floats (see `expansions`).
 The sum of floats is the float nearest to the exact sum, so neither order nor batches nor merges matter; infinite beyond
 the largest float; NaN with a NaN or both infinities; a sum of zero is +0.0. Their average is that sum by the count.
 """
@@ -10,50 +10,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from panewise.aggregates import expansions
 from panewise.aggregates.arrays import (
-    COUNT,
     as_floats,
     as_ints,
     counts_of,
     decimal_array,
     is_decimal,
-    numeric_input,
     plain,
     present,
 )
-from panewise.aggregates.base import EXACT_SUM, AggClass, Aggregate, Codes, Columns, Elementwise, State
-from panewise.aggregates.exact import (
-    add_exact,
-    carry,
+from panewise.aggregates.base import AggClass, Aggregate, Codes, Columns, State, Types
+from panewise.aggregates.exact_sums import expansions
+from panewise.aggregates.exact_sums.exact import (
     exact_float,
     from_limbs,
-    group_sum,
     limb_columns,
     limb_count,
     limb_sums,
     rounded_float,
-    to_limbs,
     total_words,
     totals,
 )
+from panewise.aggregates.exact_sums.totals import EXACT, Totals, plus
 from panewise.core.errors import AggregateError
 
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
 MAX_DIGITS = 38
-EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
-"""Wide enough that only the final rounding of a decimal result ever rounds."""
 
 
 @dataclass(frozen=True)
-class Sum(Aggregate):
+class Sum(Totals):
     """``sum(x)``: bigint for integers, double for floats, ten digits more for decimals; null without a number.
 
     A bigint that overflows is an error, as in Spark's ANSI mode; overflow that a later negative number would undo is
@@ -66,37 +59,22 @@ class Sum(Aggregate):
 
     name: ClassVar[str] = "sum"
     agg_class: ClassVar[AggClass] = AggClass.DISTRIBUTIVE
-    short_lists: ClassVar[bool] = True
+    sums: ClassVar[tuple[str, ...]] = ("sum",)
 
-    def is_invertible(self, inputs: Sequence[pa.DataType]) -> bool:
-        """Integers and decimals are; of floats a NaN or an infinity cannot be taken away again."""
-        return not pa.types.is_floating(numeric_input(self.name, inputs))
+    def limbs(self, inputs: Types) -> tuple[int, ...]:
+        """Those of the one total."""
+        data_type = self.number_type(inputs)
+        return (0,) if pa.types.is_floating(data_type) else (limb_count(data_type),)
 
     # -- types ---------------------------------------------------------------------------------------------------
 
-    def state_fields(self, inputs: Sequence[pa.DataType]) -> list[pa.Field]:
-        """Count and the parts of the total."""
-        self.check_inputs(inputs)
-        data_type = numeric_input(self.name, inputs)
-        if pa.types.is_floating(data_type):
-            named = zip(expansions.fields("sum"), ("sum", "rest", "more"), strict=True)
-            return [COUNT, *(field.with_name(name) for field, name in named)]
-        names = ("high", "low") if limb_count(data_type) == 2 else ("limb3", "limb2", "limb1", "limb0")
-        return [COUNT, *(pa.field(n, pa.int64(), nullable=False) for n in names)]
-
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """As Spark SQL widens it."""
         self.check_inputs(inputs)
-        data_type = numeric_input(self.name, inputs)
+        data_type = self.number_type(inputs)
         if is_decimal(data_type):
             return pa.decimal128(min(data_type.precision + 10, MAX_DIGITS), data_type.scale)
         return pa.float64() if pa.types.is_floating(data_type) else pa.int64()
-
-    def elementwise(self, inputs: Sequence[pa.DataType]) -> list[Elementwise] | None:
-        """Counts and limbs add; the three columns of a sum of floats are one number."""
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
-            return ["sum", *EXACT_SUM]
-        return ["sum"] * len(self.state_fields(inputs))
 
     # -- scalar form ---------------------------------------------------------------------------------------------
 
@@ -109,15 +87,7 @@ class Sum(Aggregate):
         (value,) = values
         if value is None:
             return state
-        return state[0] + 1, _plus(state[1], exact_float(value) if isinstance(value, float) else value)
-
-    def merge(self, left: State, right: State) -> State:
-        """Add both parts."""
-        return left[0] + right[0], _plus(left[1], right[1])
-
-    def inverse(self, whole: State, part: State) -> State:
-        """Subtract both parts; exact where ``is_invertible``."""
-        return whole[0] - part[0], _plus(whole[1], part[1].copy_negate() if isinstance(part[1], Decimal) else -part[1])
+        return state[0] + 1, plus(state[1], exact_float(value) if isinstance(value, float) else value)
 
     def finish(self, state: State) -> Any:
         """Null without a number; the total if its type holds it."""
@@ -138,55 +108,22 @@ class Sum(Aggregate):
         return AggregateError(f"{self.name} overflowed: {total} does not fit {type_name}; cast the argument to a wider "
                               f"type, as in {self.name}(CAST(x AS DECIMAL(38, 0))) or AS DOUBLE")
 
-    def pack(self, state: State, inputs: Sequence[pa.DataType]) -> State:
-        """The total in limbs, or as a pair of floats."""
-        data_type = numeric_input(self.name, inputs)
-        count, total = state
-        if pa.types.is_floating(data_type):
-            return (count, *expansions.to_parts(Fraction(total) if isinstance(total, int) else total))
-        unscaled = int(Decimal(total).scaleb(data_type.scale, EXACT)) if is_decimal(data_type) else total
-        return (count, *to_limbs(unscaled, limb_count(data_type)))
-
-    def unpack(self, row: State, inputs: Sequence[pa.DataType]) -> State:
-        """The total as one number again."""
-        data_type = numeric_input(self.name, inputs)
-        count, *parts = row
-        if pa.types.is_floating(data_type):
-            return count, expansions.from_parts(*parts)
-        total = from_limbs(parts)
-        return count, Decimal(total).scaleb(-data_type.scale, EXACT) if is_decimal(data_type) else total
+    def total(self, units: int, power: int, inputs: Types) -> Any:
+        """An integer, or a decimal of the argument's scale."""
+        data_type = self.number_type(inputs)
+        return Decimal(units).scaleb(-data_type.scale, EXACT) if is_decimal(data_type) else units
 
     # -- columnar form -------------------------------------------------------------------------------------------
 
-    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int,
-                 inputs: Sequence[pa.DataType]) -> Columns:
+    def partials(self, arguments: Sequence[pa.Array], codes: Codes, groups: int, inputs: Types) -> Columns:
         """Exact sums per group."""
-        data_type = numeric_input(self.name, inputs)
+        data_type = self.number_type(inputs)
         (array,), codes = present([plain(arguments[0])], codes)
         if not pa.types.is_floating(data_type):
             return [pa.array(counts_of(codes, groups)), *map(pa.array, limb_sums(array, codes, groups))]
-        if not expansions.compiles(len(array)):
-            return super().partials([array], codes, groups, inputs)
         return [pa.array(counts_of(codes, groups)), *expansions.sums([as_floats(array)], codes, groups)]
 
-    def combine(self, partials: Columns, codes: Codes, groups: int, inputs: Sequence[pa.DataType]) -> Columns:
-        """Add counts and parts."""
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
-            if not expansions.compiles(len(codes)):
-                return super().combine(partials, codes, groups, inputs)
-            parts: Sequence[Any] = expansions.combined(partials[1:], codes, groups)
-        else:
-            parts = carry([group_sum(limb, codes, groups) for limb in limb_columns(partials[1:])])
-        return [pa.array(group_sum(as_ints(partials[0]), codes, groups)), *map(pa.array, parts)]
-
-    def subtract_all(self, whole: Columns, part: Columns, inputs: Sequence[pa.DataType]) -> Columns:
-        """Subtract every column; floats go the way of the scalar form."""
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
-            return super().subtract_all(whole, part, inputs)
-        count, *limbs = (as_ints(w) - as_ints(p) for w, p in zip(whole, part, strict=True))
-        return [pa.array(count), *map(pa.array, carry(limbs))]
-
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """Totals in the result type, null where nothing was counted."""
         empty = as_ints(partials[0]) == 0
         result_type = self.result_type(inputs)
@@ -225,10 +162,10 @@ class Avg(Sum):
     name: ClassVar[str] = "avg"
     agg_class: ClassVar[AggClass] = AggClass.ALGEBRAIC
 
-    def result_type(self, inputs: Sequence[pa.DataType]) -> pa.DataType:
+    def result_type(self, inputs: Types) -> pa.DataType:
         """Double, or decimal(p + 4, s + 4)."""
         self.check_inputs(inputs)
-        data_type = numeric_input(self.name, inputs)
+        data_type = self.number_type(inputs)
         if is_decimal(data_type):
             return pa.decimal128(min(data_type.precision + 4, MAX_DIGITS), min(data_type.scale + 4, MAX_DIGITS))
         return pa.float64()
@@ -249,7 +186,7 @@ class Avg(Sum):
             return rounded_float(Fraction(total, count))
         return rounded_float(total) / count
 
-    def finish_all(self, partials: Columns, inputs: Sequence[pa.DataType]) -> pa.Array:
+    def finish_all(self, partials: Columns, inputs: Types) -> pa.Array:
         """Vectorised where a double holds the total exactly, else by exact arithmetic per group."""
         result_type = self.result_type(inputs)
         if is_decimal(result_type):
@@ -257,7 +194,7 @@ class Avg(Sum):
         count = as_ints(partials[0])
         empty = count == 0
         divisor = np.where(empty, 1, count)
-        if pa.types.is_floating(numeric_input(self.name, inputs)):
+        if pa.types.is_floating(self.number_type(inputs)):
             return pa.array(as_floats(partials[1]) / divisor, mask=empty)
         limbs = limb_columns(partials[1:])
         low, high, _ = total_words(limbs)
@@ -267,12 +204,3 @@ class Avg(Sum):
             exact = zip(totals([limb[inexact] for limb in limbs]), divisor[inexact].tolist(), strict=True)
             averages[inexact] = [total / n for total, n in exact]
         return pa.array(averages, mask=empty)
-
-
-def _plus(left: Any, right: Any) -> Any:
-    """Addition that loses nothing, among integers, decimals, or fractions with the special floats."""
-    if isinstance(left, Decimal) or isinstance(right, Decimal):
-        return EXACT.add(Decimal(left), Decimal(right))
-    if isinstance(left, float) or isinstance(right, float):
-        return add_exact(left, right)
-    return left + right

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.aggregates.arrays import Ints, as_floats, as_ints, is_numeric
+from panewise.aggregates.arrays import Ints, as_ints, is_numeric
 from panewise.aggregates.base import Codes
+from panewise.core.columns import as_integers, from_integers
 
 
 def is_orderable(data_type: pa.DataType) -> bool:
@@ -29,9 +30,7 @@ def one_nan_one_zero(array: pa.Array) -> pa.Array:
     """Floats with one NaN and without negative zero, as Spark SQL groups them; other types as they are."""
     if not pa.types.is_floating(array.type):
         return array
-    floats = as_floats(array) + 0.0
-    floats[np.isnan(floats)] = np.nan
-    return pa.array(floats).cast(array.type)
+    return from_integers(pa.array(as_integers(array)), array.type)
 
 
 def ranks_of(array: pa.Array) -> tuple[Ints, pa.Array]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from panewise.core.bad_rows import BadRows
-from panewise.core.errors import BadRowError, SchemaError
-from panewise.core.schema import SourceKind, SourceSchema
+from panewise.api.naming import time_of
+from panewise.api.tables import TableInput
+from panewise.core.bad_rows import MAX_LINE
+from panewise.core.errors import SchemaError
+from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table
-from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import FileStream, Item
 from panewise.files.types import normal_schema, normalise
-from panewise.planner.forms import CHANGE
+from panewise.planner.options import RunOptions
 from panewise.progress.punctuation import Punctuation
-from panewise.progress.timeline import Arrival, Timeline
 
 
 @dataclass(frozen=True)
@@ -92,46 +92,6 @@ class MemoryStream:
 LocalStream: TypeAlias = FileStream | MemoryStream
 
 
-@dataclass(frozen=True)
-class TableInput:
-    """An input that is a table."""
-
-    value: Any
-    kind: SourceKind
-
-
-def table(value: Any, *, retroactive: bool = False) -> TableInput:
-    """Say that an input is a table, not a stream: rows that streams are joined with.
-
-    Its rows are there from the beginning, or from the instant in its time column; where a column ``change`` of integers
-    is -1, the oldest row with the same values leaves at that instant. The column itself cannot be asked for.
-    A change applies to rows of a stream that come after it, or with ``retroactive`` also to those that came before.
-
-    >>> from panewise import sql
-    >>> names = table([{"k": 1, "name": "one"}])
-    >>> rows = [{"ts": 5, "k": 1}, {"ts": 6, "k": 2}]
-    >>> list(sql("SELECT s.ts, n.name FROM s, n WHERE s.k = n.k", s=rows, n=names))
-    [{'ts': 5, 'name': 'one'}]
-    """
-    if isinstance(value, TableInput):
-        raise SchemaError("a table of a table: give the data itself")
-    return TableInput(value, SourceKind.RELATION if retroactive else SourceKind.NRR)
-
-
-def plain_inputs(streams: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, SourceKind]]:
-    """The inputs without the word that they are tables, and of which kind each is."""
-    kinds = {name: value.kind for name, value in streams.items() if isinstance(value, TableInput)}
-    return {n: v.value if isinstance(v, TableInput) else v for n, v in streams.items()}, kinds
-
-
-def of_kind(schema: SourceSchema, kind: SourceKind | None) -> SourceSchema:
-    """A schema of a stream, or of a table; whether a row of a table comes or goes is no column of it."""
-    if kind is None:
-        return schema
-    columns = {name: t for name, t in schema.columns.items() if name != CHANGE or not pa.types.is_integer(t)}
-    return replace(schema, columns=columns, kind=kind)
-
-
 def is_dataframe(value: Any) -> bool:
     """Whether a value is a Spark DataFrame, classic or Connect, without importing Spark."""
     return any(c.__module__.startswith("pyspark.sql") and c.__name__ == "DataFrame" for c in type(value).__mro__)
@@ -146,8 +106,9 @@ def local_stream(value: Any, *, time: str | None = None, tolerant: bool = False,
                  max_line: int = MAX_LINE) -> LocalStream:
     """Anything but a Spark DataFrame as a stream an engine can read; ``tolerant`` looks for columns past bad rows."""
     if isinstance(value, TableInput):
-        stream = local_stream(value.value, time=time, tolerant=tolerant, max_line=max_line)
-        return replace(stream, schema=of_kind(stream.schema, value.kind))
+        given = value.timed(time)
+        stream = local_stream(given.rows, time=given.time, tolerant=tolerant, max_line=max_line)
+        return replace(stream, schema=given.schema(stream.schema))
     if isinstance(value, FileStream | MemoryStream):
         return value
     if isinstance(value, str | Path):
@@ -162,27 +123,11 @@ def local_stream(value: Any, *, time: str | None = None, tolerant: bool = False,
                       "rows, or a DataFrame")
 
 
+def local_streams(given: Mapping[str, Any], options: RunOptions) -> dict[str, LocalStream]:
+    """The inputs of a call as streams an engine can read."""
+    return {name: local_stream(value, time=time_of(options.time, name, given), tolerant=not options.bad_rows.stops,
+                               max_line=options.max_line) for name, value in given.items()}
+
+
 def _length(run: Sequence[Any] | Punctuation | pa.Table) -> int:
     return 1 if isinstance(run, Punctuation) else len(run)
-
-
-def timeline_of(streams: Mapping[str, LocalStream], attribute: str | None = None,
-                on_bad: Callable[[str, BadRows], None] | None = None) -> Timeline:
-    """Everything as single arrivals, one stream after the other, for the oracle; ``on_bad`` hears of bad rows."""
-    arrivals: Timeline = []
-    for name, stream in streams.items():
-        for item in stream.items(attribute=ordered_by(stream, attribute)):
-            if isinstance(item, Punctuation):
-                arrivals.append(Arrival(name, item))
-            elif isinstance(item, BadRows):
-                if on_bad is None:
-                    raise BadRowError(str(item.rows[0]))
-                on_bad(name, item)
-            else:
-                arrivals.extend(Arrival(name, row) for row in item.to_pylist())
-    return arrivals
-
-
-def ordered_by(stream: LocalStream, attribute: str | None) -> str | None:
-    """The column whose bounds a stream's punctuation gives: the windowing attribute if it has it, else its time."""
-    return attribute if attribute in stream.schema.columns else stream.schema.time

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from panewise.api.checkpoints import BEGAN
 from panewise.core.errors import CheckpointError, PlanError
+from panewise.engines.checkpoints import BEGAN
 from panewise.plan.nodes import Node
 from panewise.plan.run_instant import begun_at, instant_now, warn_of_the_clock
 from panewise.storage import DirectoryChunks
@@ -37,7 +37,7 @@ def kept_instant(folder: str | Path) -> datetime:
 
 
 def given_instant(plan: Node, now: datetime | None, *, endless: bool = False) -> Node:
-    """The plan with the instant that a program gives; without one it is left to whoever runs the plan."""
+    """The plan with the instant that a program gives; without one the run decides."""
     if now is None:
         return plan
     if now.tzinfo is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from threading import Thread
@@ -12,30 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from panewise.api.checkpoints import CheckpointLabel
 from panewise.api.columns import Columns, parse_columns
-from panewise.api.inputs import LocalStream, MemoryStream, is_dataframe, local_stream, ordered_by
-from panewise.api.local import windowing_attribute
-from panewise.api.naming import TimeColumns, check_read, named_inputs, time_of
-from panewise.api.option_types import options_checked
-from panewise.api.query import options_of, plan_of
+from panewise.api.entry import entry_point
+from panewise.api.inputs import LocalStream, MemoryStream, is_dataframe, local_stream
+from panewise.api.instants import given_instant
+from panewise.api.naming import check_read, time_of
+from panewise.api.query import plan_of
 from panewise.api.results import Results
+from panewise.api.tables import TableInput
+from panewise.core.bad_rows import MAX_LINE
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.names import did_you_mean
 from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table, python_rows
-from panewise.core.time import AmountGiven
-from panewise.engines.embedded import EmbeddedRun, QueryStatus, RunningQuery, WindowEvent, open_plan
+from panewise.dataflow import Query, QueryStatus, WindowEvent
+from panewise.engines.contract import ordered_by, windowing_attribute
+from panewise.engines.embedded.run import EmbeddedRun, start_run
 from panewise.engines.embedded.sinks import CallbackSink, FileSink, LineSink, PartsSink, Sink, SocketSink, Transaction
 from panewise.engines.embedded.sources import AsyncSource, FollowedFile, LineSource, PipeSource, SocketSource, as_source
-from panewise.engines.embedded.sources.sockets import is_address
-from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import FileStream
+from panewise.files.senders import is_address
 from panewise.plan.nodes import Node
-from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock, warn_of_the_clock
-from panewise.progress.late import LATE_KEEP
-from panewise.queries.admission import InputRules
-from panewise.sql.user_functions import Given
+from panewise.plan.run_instant import warn_of_the_clock
+from panewise.planner.options import RunOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,19 +44,10 @@ STANDARD = "-"
 """Standard input or output."""
 
 
-@options_checked
-def run(text: str, /, *, params: Mapping[str, object] | None = None, late: str = "generous",
-        progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
-        out: Any = None, columns: Mapping[str, Columns] | None = None, time: TimeColumns = None,
-        checkpoint_seconds: float | None = None, bad_rows: str = "stop", max_jump: AmountGiven | None = None,
-        late_keep: int = LATE_KEEP, max_line: int = MAX_LINE, lenient: bool = False, day: str | date | None = None,
-        zone: str | None = None, suppress_partial: bool = False, functions: Mapping[str, Given] | None = None,
-        streams: Mapping[str, Any] | None = None,
-        **inputs: Any) -> Run:
+@entry_point
+def run(text: str, options: RunOptions, inputs: Mapping[str, Any], *, out: Any = None) -> Run:
     """Start a query on the embedded engine; keyword arguments name its streams, ``streams={...}`` those whose names
-    are options. ``bad_rows``, ``max_jump``, ``late_keep``, ``max_line``, ``lenient``, ``day``, ``zone``,
-    ``suppress_partial`` and ``functions`` are those of :func:`sql`; a run that goes on from a checkpoint needs
-    functions of the same names.
+    are options. Results go ``out``; a run that goes on from a checkpoint needs functions of the same names.
 
     A stream is a path, a table, rows, an iterator or async iterator of rows, Arrow batches and punctuation, a function
     from (rows, punctuation) taken so far to what follows, ``"-"`` for NDJSON on standard input, the address of a socket
@@ -69,18 +59,10 @@ def run(text: str, /, *, params: Mapping[str, object] | None = None, late: str =
     >>> [row["top"] for row in run(query, s=ticks, progress="ordered")][:3]
     [6, 6, 6]
     """
-    given = named_inputs(text, streams, inputs, options_of(run))
-    rules = InputRules.parse(bad_rows, max_jump, late_keep)
-    if unknown := sorted(set(columns or {}) - set(given)):
-        raise PlanError(f"columns of {unknown[0]!r}, which is no stream of this run{did_you_mean(unknown[0], given)}")
-    sources = {name: open_stream(value, name, columns=(columns or {}).get(name), time=time_of(time, name, given),
-                                 tolerant=not rules.bad_rows.stops, max_line=max_line)
-               for name, value in given.items()}
-    plan = plan_of(text, {name: source.schema for name, source in sources.items()}, params, lenient=lenient,
-                   day=day, zone=zone, suppress_partial=suppress_partial, functions=functions)
-    check_read(plan, given)
-    return start(plan, sources, late=late, progress=progress, emit=emit, checkpoint=checkpoint, sinks=open_sinks(out),
-                 checkpoint_seconds=checkpoint_seconds, rules=rules)
+    sources = open_streams(inputs, options)
+    plan = plan_of(text, {name: source.schema for name, source in sources.items()}, options)
+    check_read(plan, inputs)
+    return start(given_instant(plan, options.now), sources, options, sinks=open_sinks(out))
 
 
 def follow(path: str | Path, *, columns: Columns | None = None, time: str | None = None,
@@ -99,10 +81,20 @@ class LiveStream:
 OpenStream = LocalStream | LineSource | LiveStream
 
 
-def open_stream(value: Any, name: str, *, columns: Columns | None = None, time: str | None = None,
-                tolerant: bool = False, max_line: int = MAX_LINE) -> OpenStream:
-    """Whatever a user gives as a stream, with a schema; ``tolerant`` looks for columns past bad rows."""
-    declared = None if columns is None else parse_columns(columns)
+def open_streams(given: Mapping[str, Any], options: RunOptions) -> dict[str, OpenStream]:
+    """Whatever a user gives as streams, with schemas."""
+    columns = options.columns or {}
+    if unknown := sorted(set(columns) - set(given)):
+        raise PlanError(f"columns of {unknown[0]!r}, which is no stream of this run{did_you_mean(unknown[0], given)}")
+    return {name: _open_stream(value, name, columns.get(name), time_of(options.time, name, given), options)
+            for name, value in given.items()}
+
+
+def _open_stream(value: Any, name: str, columns: Columns | None, time: str | None, options: RunOptions) -> OpenStream:
+    if isinstance(value, TableInput):
+        return _table(value.timed(time), name, columns, options)
+    declared, max_line = None if columns is None else parse_columns(columns), options.max_line
+    tolerant = not options.bad_rows.stops  # looks for columns past bad rows
     if isinstance(value, LineSource):
         value.tolerant = tolerant
         return value
@@ -125,6 +117,17 @@ def open_stream(value: Any, name: str, *, columns: Columns | None = None, time: 
                               f"columns={{{name!r}: 'ts timestamp, price double'}}")
         return _peeked(value, name, time)
     return local_stream(value, time=time, tolerant=tolerant, max_line=max_line)
+
+
+def _table(table: TableInput, name: str, columns: Columns | None, options: RunOptions) -> OpenStream:
+    """A table from wherever a stream may come; a line of it has no columns but those that are known."""
+    stream = _open_stream(table.rows, name, columns, table.time, options)
+    if isinstance(stream, FileStream | MemoryStream):
+        return replace(stream, schema=table.schema(stream.schema))
+    if isinstance(stream, LineSource):
+        stream.extra = "error"
+    stream.schema = table.schema(stream.schema)
+    return stream
 
 
 def _peeked(items: Iterator[Any], name: str, time: str | None) -> LiveStream:
@@ -163,13 +166,9 @@ def open_sinks(out: Any) -> list[Sink]:
                     "function")
 
 
-def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "generous",
-          progress: str | Mapping[str, str] = "source", emit: str = "final", checkpoint: str | Path | None = None,
-          sinks: Sequence[Sink] = (), checkpoint_seconds: float | None = None,
-          rules: InputRules | None = None, beside: Mapping[str, Transaction] | None = None) -> Run:
+def start(plan: Node, streams: Mapping[str, OpenStream], options: RunOptions, *, sinks: Sequence[Sink] = (),
+          beside: Mapping[str, Transaction] | None = None) -> Run:
     """A run of a plan over opened streams; live if any of them is. ``beside`` takes part in checkpoints."""
-    began = instant_now()
-    query = open_plan(begun_at(plan, began), late=late, progress=progress, emit=emit, rules=rules)
     attribute = windowing_attribute(plan)
     inputs: dict[str, Any] = {}
     for name, stream in streams.items():
@@ -182,20 +181,9 @@ def start(plan: Node, streams: Mapping[str, OpenStream], *, late: str = "generou
             inputs[name] = stream.items(attribute=ordered_by(stream, attribute))
     files = {n: s for n, s in streams.items() if isinstance(s, FileStream | MemoryStream)}
     live = len(files) < len(streams)
-    label = None if checkpoint is None else CheckpointLabel.claim(
-        Path(checkpoint), plan, files, engine="embedded", late=late, progress=progress, began=began)
-    try:
-        if label is not None and label.began_before(began) and reads_the_clock(plan):
-            query = open_plan(label.begun(plan), late=late, progress=progress, emit=emit, rules=rules)
-        if live:
-            warn_of_the_clock(plan)
-        running = EmbeddedRun(query, inputs, sinks=sinks, checkpoint=None if label is None else label.store,
-                              checkpoint_seconds=checkpoint_seconds, live=live, beside=beside)
-    except BaseException:
-        if label is not None:
-            label.close()
-        raise
-    return Run(running, label)
+    if live:
+        warn_of_the_clock(plan)
+    return Run(start_run(plan, inputs, files, options, sinks=sinks, live=live, beside=beside))
 
 
 class Run:
@@ -204,8 +192,8 @@ class Run:
     ``for row in run`` works in the calling thread, ``async for`` beside an event loop, ``start()`` in the background.
     """
 
-    def __init__(self, running: EmbeddedRun, label: CheckpointLabel | None = None) -> None:
-        self._running, self._label = running, label
+    def __init__(self, running: EmbeddedRun) -> None:
+        self._running = running
         self._thread: Thread | None = None
         self._error: BaseException | None = None
 
@@ -213,13 +201,7 @@ class Run:
 
     def tables(self) -> Iterator[pa.Table]:
         """Results as Arrow tables, as they come."""
-        try:
-            yield from self._running.tables()
-            if self._label is not None and not self._running.stopped and not self._running.live:
-                self._label.end()
-        finally:
-            if self._label is not None:
-                self._label.close()
+        return self._running.tables()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (row for table in self.tables() for row in python_rows(table))
@@ -290,7 +272,7 @@ class Run:
     # -- looking
 
     @property
-    def query(self) -> RunningQuery:
+    def query(self) -> Query:
         """The query that runs."""
         return self._running.query
 

@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from panewise.api.tables import TableInput
 from panewise.core.errors import PlanError
 from panewise.core.names import did_you_mean, unknown_name
 from panewise.plan.nodes import Named, Node
+from panewise.planner.options import OPTIONS
 
-TimeColumns: TypeAlias = str | Mapping[str, str] | None
+TimeColumns: TypeAlias = str | Mapping[str, str | None] | None
 """The column that orders a stream: one name for all streams, or one by stream."""
+SPARK_SCHEMES = ("rate", "auction", "kafka", "tcp")
+"""How the texts of streams begin that Spark reads and that are no files."""
 
 
 def named_inputs(text: str, streams: Mapping[str, Any] | None, keywords: Mapping[str, Any],
@@ -37,7 +41,9 @@ def named_inputs(text: str, streams: Mapping[str, Any] | None, keywords: Mapping
             known = [*options, *(word for word in re.findall(r"\w+", text) if _follows_from(text, word))]
             what = "option {0!r} and no stream of that name in the query" if name in keywords else \
                 "stream {0!r} in the query"
-            raise PlanError(f"no {what.format(name)}{did_you_mean(name, known)}")
+            elsewhere = sorted(OPTIONS[name].entries) if name in OPTIONS else []
+            hint = f"; it is an option of {', '.join(elsewhere)}" if elsewhere else did_you_mean(name, known)
+            raise PlanError(f"no {what.format(name)}{hint}")
     return found
 
 
@@ -64,13 +70,23 @@ def check_read(plan: Node, given: Iterable[str]) -> None:
                             f"{did_you_mean(name, read)}")
 
 
-def time_of(time: TimeColumns, name: str, streams: Iterable[str]) -> str | None:
-    """The time column that was declared for a stream."""
+def time_of(time: TimeColumns, name: str, streams: Mapping[str, Any]) -> str | None:
+    """The time column that was declared for an input; one that is said of all streams is not said of tables."""
     if time is None or isinstance(time, str):
-        return time
+        return None if isinstance(streams.get(name), TableInput) else time
     known = list(streams)
     for given in time:
         if given not in known:
             raise PlanError(f"time= names {given!r}, which is no stream of the query; there are {', '.join(known)}"
                             f"{did_you_mean(given, known)}")
     return time.get(name)
+
+
+def is_spark_stream(text: str) -> bool:
+    """Whether a text names a stream that only Spark reads.
+
+    >>> [is_spark_stream(t) for t in ("rate:100", "kafka://host:9092/bids", "data/bids.ndjson", "rate.csv")]
+    [True, True, False, False]
+    """
+    scheme, sign, _ = text.partition(":")
+    return bool(sign) and scheme in SPARK_SCHEMES

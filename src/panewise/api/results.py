@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from panewise.core.errors import UnsupportedError
 from panewise.core.tables import python_rows
+from panewise.engines.contract import RunningResults
 from panewise.files.writer import ResultFile
 from panewise.progress.late import late_text
 
@@ -41,6 +42,13 @@ class Results:
     """The late rows with a column ``late``: the bound that was in force, and by how much each missed it."""
     bad_rows: pa.Table | None = None
     """The bad rows that were put aside (``bad_rows="aside"``): stream, place, column, reason, and the row as text."""
+
+    @classmethod
+    def of(cls, run: RunningResults) -> Results:
+        """Everything that a run gives."""
+        tables = list(run.tables)
+        late, status = run.finish()
+        return cls(pa.concat_tables(tables) if tables else run.empty, late, status, run.late_report(), run.bad_rows())
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""

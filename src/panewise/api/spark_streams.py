@@ -18,32 +18,23 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from panewise.api.columns import parse_columns
+from panewise.api.naming import is_spark_stream
 from panewise.core.errors import BadRowError, PlanError, SourceError, UnsupportedError
 from panewise.datasets.auction import STREAMS, AuctionSite
-from panewise.engines.spark.failures import refuse
-from panewise.engines.spark.generated import SEGMENT_EVENTS, read_auction
-from panewise.engines.spark.progress import punctuated
-from panewise.engines.spark.sockets import SocketSpool, read_socket
-from panewise.engines.spark.sources import read_stream
-from panewise.engines.spark.types import spark_type
-from panewise.engines.spark.wire import BAD
-from panewise.files.json_units import MAX_LINE
+from panewise.engines.spark.host.wire import BAD
+from panewise.engines.spark.io.generated import SEGMENT_EVENTS, read_auction
+from panewise.engines.spark.io.sockets import SocketSpool, read_socket
+from panewise.engines.spark.io.sources import read_stream
+from panewise.engines.spark.lower.progress import punctuated
+from panewise.engines.spark.lower.types import spark_type
+from panewise.engines.spark.session.failures import refuse
+from panewise.files.senders import Address
 from panewise.files.types import normal_schema
-from panewise.progress import PUNCTUATION_KEY
-from panewise.queries.admission import InputRules
+from panewise.planner.options import RunOptions
+from panewise.progress.punctuation import PUNCTUATION_KEY
 
-SCHEMES = ("rate", "auction", "kafka", "tcp")
 KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-
-
-def is_spark_stream(text: str) -> bool:
-    """Whether a text names a stream that only Spark reads.
-
-    >>> [is_spark_stream(t) for t in ("rate:100", "kafka://host:9092/bids", "data/bids.ndjson", "rate.csv")]
-    [True, True, False, False]
-    """
-    scheme, sign, _ = text.partition(":")
-    return bool(sign) and scheme in SCHEMES
 
 
 @dataclass
@@ -54,45 +45,36 @@ class SparkStreams:
     home: Path
     """Where received lines are spooled: beside the checkpoint."""
     stack: ExitStack
-    addresses: dict[str, tuple[str, int]]
+    addresses: dict[str, Address]
     """Where sockets listen, by the name of the stream."""
 
-    def open(self, name: str, text: str, *, columns: pa.Schema | None = None, time: str | None = None,
-             progress: str | None = None, rules: InputRules | None = None, max_line: int = MAX_LINE) -> DataFrame:
+    def open(self, name: str, text: str, options: RunOptions, *, time: str | None = None) -> DataFrame:
         """A stream by its text; columns are declared where messages do not tell them.
 
-        Bad rows are handed on, marked, where ``rules`` say that a run goes on with them.
+        Bad rows are handed on, marked, where the policy is that a run goes on with them.
         """
-        rules = rules or InputRules()
-        skips = "stop" if rules.bad_rows.stops else "skip"
+        declared, max_jump = (options.columns or {}).get(name), options.max_jump
+        reading: dict[str, Any] = {"time": time, "progress": options.progress, "max_line": options.max_line,
+                                   "max_jump": max_jump, "bad_rows": "stop" if options.bad_rows.stops else "skip"}
         scheme, _, rest = text.partition(":")
-        if rules.max_jump is not None and is_spark_stream(text) and scheme != "tcp":
+        if not is_spark_stream(text):
+            return read_stream(self.spark, text, **reading)
+        if max_jump is not None and scheme != "tcp":
             raise UnsupportedError(f"max_jump= compares each row with the newest before it, and rows of {text!r} come "
                                    "in no order on Spark: leave it out, or leave out future rows with WHERE")
-        if scheme == "rate" and is_spark_stream(text):
+        if scheme == "rate":
             return rate(self.spark, rest)
-        if scheme == "auction" and is_spark_stream(text):
+        if scheme == "auction":
             return auction(self.spark, rest)
-        if not is_spark_stream(text):
-            return read_stream(self.spark, text, time=time, progress=progress or "source", bad_rows=skips,
-                               max_line=max_line, max_jump=rules.max_jump)
-        if columns is None:
+        if declared is None:
             raise PlanError(f"declare the columns of {name!r}: --columns {name}='ts timestamp, price double'")
+        columns = parse_columns(declared)
         if scheme == "kafka":
-            return kafka(self.spark, text, columns, bad_rows=skips)
-        return self._socket(name, text, columns, time=time, progress=progress or "source", bad_rows=skips,
-                            max_line=max_line, max_jump=rules.max_jump)
+            return kafka(self.spark, text, columns, bad_rows=reading["bad_rows"])
+        return self._socket(name, text, columns, **reading)
 
     def _socket(self, name: str, text: str, columns: pa.Schema, **options: Any) -> DataFrame:
-        url = urlsplit(text)
-        try:
-            port = url.port
-        except ValueError:
-            port = None
-        if port is None:
-            raise SourceError(f"{text!r} is no address of a socket: write tcp://127.0.0.1:9000")
-        spool = self.stack.enter_context(SocketSpool(self.home / "spool" / name, host=url.hostname or "127.0.0.1",
-                                                     port=port))
+        spool = self.stack.enter_context(SocketSpool(self.home / "spool" / name, text))
         self.addresses[name] = spool.address
         return read_socket(self.spark, spool, columns, **options)
 

@@ -1,29 +1,24 @@
-"""``stream(...)``: window queries as a few method calls, for those who would rather not write SQL."""
+"""``stream(...)``: window queries as a few method calls, without SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from dataclasses import dataclass, replace
 from typing import Any
 
-from panewise.api.explaining import explain_streams
-from panewise.api.inputs import is_dataframe, local_stream
+from panewise.api.engines import engine_named
+from panewise.api.entry import builder_point, keywords_of
+from panewise.api.inputs import is_dataframe, local_streams
 from panewise.api.instants import given_instant
 from panewise.api.naming import refuse_unknown
-from panewise.api.option_types import options_checked
-from panewise.api.query import check_spark, options_of, plan_of, run_plan
+from panewise.api.query import check_spark, plan_of, run_plan
 from panewise.api.zones import same_zone
 from panewise.core.errors import PlanError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.schema import SourceSchema
 from panewise.core.time import AmountGiven, Quantity, warn_bare_number
-from panewise.files.json_units import MAX_LINE
 from panewise.plan.nodes import Node, WindowClause
-from panewise.progress.late import LATE_KEEP
-from panewise.queries.admission import InputRules
-from panewise.sql.user_functions import Given
+from panewise.planner.options import RunOptions
 from panewise.windows import SlidingWindow
 
 NAME = "stream"
@@ -34,13 +29,8 @@ def quoted(name: str) -> str:
     return Scalar.column(name).sql
 
 
-@options_checked
-def stream(source: Any, *, time: str | None = None, late: str = "generous", progress: str = "source",
-           engine: str | None = None, emit: str = "final", bad_rows: str = "stop",
-           max_jump: AmountGiven | None = None, late_keep: int = LATE_KEEP, max_line: int = MAX_LINE,
-           day: str | date | None = None, zone: str | None = None, suppress_partial: bool = False,
-           functions: Mapping[str, Given] | None = None,
-           exact: bool = False, now: datetime | None = None, **unknown: Any) -> Stream:
+@builder_point
+def stream(source: Any, options: RunOptions) -> Stream:
     """Begin a query over a DataFrame, a path, a table or rows; options are those of :func:`sql`.
 
     >>> rows = [{"k": "a", "v": 2, "ts": 1}, {"k": "a", "v": 5, "ts": 7}, {"k": "b", "v": 1, "ts": 3}]
@@ -51,19 +41,16 @@ def stream(source: Any, *, time: str | None = None, late: str = "generous", prog
     a {'start': 0, 'end': 10} 2 3
     a {'start': 5, 'end': 15} 1 0
     """
-    refuse_unknown(unknown, options_of(stream))
-    rules = InputRules.parse(bad_rows, max_jump, late_keep)
+    if not isinstance(options.time, str | None):
+        raise PlanError(f"time={options.time!r}: one stream has one time column: give its name")
     if is_dataframe(source):
         from panewise.engines.spark import source_schema
 
-        schema = source_schema(source, time=time)
-        same_zone({NAME: schema}, zone)
-        return Stream(source, schema, None, late=late, progress=progress, engine=engine,
-                      emit=emit, rules=rules, day=day, suppress_partial=suppress_partial, exact=exact,
-                      functions=functions, now=now)
-    local = local_stream(source, time=time, tolerant=not rules.bad_rows.stops, max_line=max_line)
-    return Stream(local, local.schema, None, late=late, progress=progress, engine=engine, emit=emit, rules=rules,
-                  day=day, zone=zone, suppress_partial=suppress_partial, exact=exact, functions=functions, now=now)
+        schema = source_schema(source, time=options.time)
+        same_zone({NAME: schema}, options.zone)
+        return Stream(source, schema, options)
+    local = local_streams({NAME: source}, options)[NAME]
+    return Stream(local, local.schema, options)
 
 
 @dataclass(frozen=True)
@@ -72,29 +59,12 @@ class Stream:
 
     source: Any
     schema: SourceSchema
-    clause: WindowClause | str | None
+    options: RunOptions
+    clause: WindowClause | str | None = None
     """The windows; text is what stands in brackets in the language."""
     filters: tuple[str, ...] = ()
     keys: tuple[tuple[str, str], ...] = ()
     """Output name and Spark SQL of every key."""
-    late: str = "generous"
-    progress: str = "source"
-    engine: str | None = None
-    emit: str = "final"
-    rules: InputRules = field(default_factory=InputRules)
-    """What becomes of rows that cannot be used."""
-    day: str | date | None = None
-    """The day of bare times of day."""
-    zone: str | None = None
-    """The time zone in which expressions read clocks, where it is not that of the schema."""
-    functions: Mapping[str, Given] | None = None
-    """The user's own, by name."""
-    suppress_partial: bool = False
-    """Whether windows that begin before their ORIGIN are left out."""
-    now: datetime | None = None
-    """What ``now()`` gives; None: the instant the query is run."""
-    exact: bool = False
-    """Whether floats of a static DataFrame are added by kernels, and not by Spark, which rounds."""
 
     def where(self, predicate: str) -> Stream:
         """Keep the rows for which a Spark SQL condition is true."""
@@ -111,7 +81,7 @@ class Stream:
         >>> [row["total"] for row in query.agg(total="sum(v)")]
         [2, 7, 6, 1]
         """
-        refuse_unknown(unknown, options_of(Stream.window))
+        refuse_unknown(unknown, keywords_of(Stream.window))
         if (bracket is None) == (range is None):
             raise PlanError("say which windows once: window(range='10 min', slide='1 min'), or text as in the "
                             "language, window('RANGE 100 rows, SLIDE 10 rows, WA row-num')")
@@ -152,30 +122,22 @@ class Stream:
         text = f"SELECT {', '.join(items)} FROM {NAME} [{window}]"
         text += f" WHERE {where}" if where else ""
         text += f" GROUP BY {group_by}" if group_by else ""
-        return plan_of(text, {NAME: self.schema}, None if isinstance(self.clause, str) else {"window": self.clause},
-                       day=self.day, zone=self.zone, suppress_partial=self.suppress_partial,
-                       functions=self.functions)
+        params = None if isinstance(self.clause, str) else {"window": self.clause}
+        return plan_of(text, {NAME: self.schema}, replace(self.options, params=params))
 
     def agg(self, **aggregates: str) -> Any:
         """Run it: a DataFrame for a DataFrame, :class:`Results` for everything else."""
-        plan = self.plan(**aggregates)
-        plan = given_instant(plan, self.now, endless=is_dataframe(self.source) and self.source.isStreaming)
-        if is_dataframe(self.source):
-            from panewise.engines.spark import run
-
-            check_spark(self.engine)
-            return run(plan, {NAME: self.source}, late=self.late, progress=self.progress, emit=self.emit,
-                       rules=self.rules, exact=self.exact)
-        streams: Mapping[str, Any] = {NAME: self.source}
-        return run_plan(plan, streams, engine=self.engine or "embedded", late=self.late, progress=self.progress,
-                        emit=self.emit, rules=self.rules)
+        plan, frame = self.plan(**aggregates), is_dataframe(self.source)
+        plan = given_instant(plan, self.options.now, endless=frame and self.source.isStreaming)
+        if not frame:
+            return run_plan(plan, {NAME: self.source}, self.options)
+        check_spark(self.options.engine)
+        return engine_named("spark").run(plan, {NAME: self.source}, self.options)
 
     def explain(self, **aggregates: str) -> str:
         """The plan for these aggregates as text, with the strategy of the engine that would run it."""
-        plan = self.plan(**aggregates)
-        text = explain_streams(plan)
+        plan, in_process = self.plan(**aggregates), engine_named("embedded")
         if not is_dataframe(self.source):
-            return text
-        from panewise.engines.spark import explain_frames
-
-        return f"{text}\n\nOn Spark\n{explain_frames(plan, {NAME: self.source}, exact=self.exact)}"
+            return in_process.explain(plan, {}, self.options)
+        on_spark = engine_named("spark").explain(plan, {NAME: self.source}, self.options)
+        return f"{in_process.explain(plan, {}, RunOptions())}\n\nOn Spark\n{on_spark}"

@@ -19,8 +19,11 @@ from panewise.core.ordinals import to_ordinals
 from panewise.core.time import DAY, HOUR, MINUTE, SECOND
 from panewise.datasets.disorder import disorder_summary
 from panewise.datasets.flights import flights
+from panewise.engines.contract import Around
 from panewise.files.reader import FileStream
 from panewise.files.writer import ResultFile
+from panewise.planner.options import RunOptions
+from panewise.progress.late import LatePolicy
 
 QUERY = """\
 SELECT origin, count(*) [RANGE 3 hours, SLIDE 15 minutes, WA ts] AS flights,
@@ -42,7 +45,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def command(options: argparse.Namespace) -> int:
     """Run the demo."""
-    from panewise.api.spark_files import run_files
+    from panewise.engines.spark.files.run import run_files
 
     out = Path(options.out)
     table = flights(options.rows)
@@ -62,8 +65,8 @@ def command(options: argparse.Namespace) -> int:
     plan = plan_of(QUERY, {"flights": streams["flights"].schema})
     with Watch(streams) as watch:
         watch.say("starting Spark")
-        run = run_files(plan, streams, master=options.master, late="side", progress=f"late:{ALLOWED}",
-                        rows_per_batch=50_000, watch=watch)
+        run = run_files(plan, streams, RunOptions(late=LatePolicy.SIDE, progress=f"late:{ALLOWED}"),
+                        Around(watch, master=options.master, rows_per_batch=50_000))
         tables = []
         for part in run.tables:
             watch.results(part.num_rows)

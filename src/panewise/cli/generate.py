@@ -13,15 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from panewise.cli.terminal import output
-from panewise.core.errors import QuantityError, SourceError
+from panewise.core.errors import QuantityError, telling
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import parse_duration
 from panewise.datasets.auction import STREAMS, AuctionSite
 from panewise.datasets.disorder import Item, punctuated
 from panewise.datasets.flights import flights
 from panewise.files.writer import to_ndjson
-from panewise.progress import PUNCTUATION_KEY
-from panewise.progress.punctuation import Punctuation
+from panewise.progress.punctuation import PUNCTUATION_KEY, Punctuation
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,22 +71,19 @@ def command(options: argparse.Namespace) -> int:
 def write_stream(table: pa.Table, out: Path, name: str, form: str, *, every: int, files: int = 1) -> Path:
     """One stream as a file, or as a directory of consecutive files; the path to give to ``--stream``."""
     suffix = "parquet" if form == "parquet" else "ndjson"
-    try:
+    with telling(f"{out}: cannot be written"):
+        folder = out if files <= 1 else out / name
+        folder.mkdir(parents=True, exist_ok=True)
         if files <= 1:
-            out.mkdir(parents=True, exist_ok=True)
             path = out / f"{name}.{suffix}"
             _write_part(table, path, punctuated(table, "ts", every=every))
             return path
-        folder = out / name
-        folder.mkdir(parents=True, exist_ok=True)
         size = -(-table.num_rows // files)
         items = list(punctuated(table, "ts", every=every)) if form == "ndjson" else []
         for i in range(files):
             part = folder / f"part-{i:04d}.{suffix}"
             _write_part(table.slice(i * size, size), part, _cut(items, i * size, (i + 1) * size))
-        return folder
-    except OSError as error:
-        raise SourceError(f"{out}: cannot be written: {error.strerror or error}") from error
+    return folder
 
 
 def _cut(items: list[Item], start: int, end: int) -> Iterable[Item]:

@@ -14,12 +14,12 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from panewise.cli import bench, demo, explain, generate, run
+from panewise.cli.entry import INTERRUPTED
 from panewise.cli.terminal import errors
 from panewise.core.errors import PanewiseError, PanewiseWarning, SparkEndedError
 from panewise.core.names import did_you_mean
 
 USER_ERROR = 2
-INTERRUPTED = 130
 SPARK_FAILED = 1
 
 
@@ -77,32 +77,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PanewiseError as error:
         if options.debug:
             traceback.print_exc()
-        errors.print(f"[bold red]error:[/] {_escaped(str(error))}", highlight=False, soft_wrap=True)
+        _say("error", str(error))
         for note in getattr(error, "__notes__", ()):
-            errors.print(f"[bold]note:[/] {_escaped(note)}", highlight=False, soft_wrap=True)
+            _say("note", note, "bold")
         return SPARK_FAILED if isinstance(error, SparkEndedError) else USER_ERROR
-    except KeyboardInterrupt:
-        errors.print("interrupted")
-        return INTERRUPTED
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
         if _interrupted(error):  # Spark answers an interrupt with errors of its own
             errors.print("interrupted")
             return INTERRUPTED
         if isinstance(error, OSError) and not options.debug:
-            errors.print(f"[bold red]error:[/] {_escaped(_about_os(error))}", highlight=False, soft_wrap=True)
+            _say("error", _about_os(error))
             _give_up_output()
             return USER_ERROR
         if options.debug or not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
-        first = str(error).strip().split("\n", maxsplit=1)[0]
-        errors.print(f"[bold red]Spark failed:[/] {_escaped(first)}", highlight=False, soft_wrap=True)
+        _say("Spark failed", str(error).strip().split("\n", maxsplit=1)[0])
         errors.print("see all of it with: panewise --debug ...", highlight=False)
         return SPARK_FAILED
     return result
 
 
 def _give_up_output() -> None:
-    """Nobody reads what is written from now on, nor what Python still holds when it ends."""
+    """What is written from now on, and what Python still holds when it ends, goes nowhere."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -129,15 +125,15 @@ _plain_warning = warnings.showwarning
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Warnings of panewise as the user's own language, those of libraries as they are."""
     if issubclass(category, PanewiseWarning):
-        errors.print(f"[bold yellow]warning:[/] {_escaped(str(message))}", highlight=False, soft_wrap=True)
+        _say("warning", str(message), "bold yellow")
     else:
         _plain_warning(message, category, *place, **more)
 
 
-def _escaped(text: str) -> str:
+def _say(what: str, text: str, style: str = "bold red") -> None:
     from rich.markup import escape
 
-    return escape(text)
+    errors.print(f"[{style}]{what}:[/] {escape(text)}", highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

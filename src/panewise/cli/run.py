@@ -9,32 +9,20 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from panewise.api.local import LocalRun, check_final, run_local
+from panewise.api.engines import ENGINES, engine_named
 from panewise.api.naming import check_read
-from panewise.api.query import ENGINES, plan_of
+from panewise.api.query import plan_of
 from panewise.cli.late_file import LateFile
 from panewise.cli.live import is_live, run_live
+from panewise.cli.options import add_options, run_options
 from panewise.cli.spark_live import is_spark_live, run_spark_live
-from panewise.cli.terminal import (
-    add_exact,
-    add_input_rules,
-    input_rules,
-    key_value,
-    known_streams,
-    output,
-    parameter,
-    query_text,
-    result_table,
-    unique,
-)
+from panewise.cli.terminal import add_inputs, key_value, open_files, output, query_text, result_table
 from panewise.cli.watch import Watch
 from panewise.core.errors import PlanError
+from panewise.engines.contract import Around, RunningResults
 from panewise.files.formats import format_of
-from panewise.files.reader import FileStream
 from panewise.files.writer import ResultFile
-from panewise.planner.capabilities import check
-from panewise.planner.statistics import parse_statistics
-from panewise.progress.late import DEFAULT_LATE, LatePolicy
+from panewise.progress.late import LatePolicy
 
 SHOWN = 20
 
@@ -51,120 +39,87 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "results on the terminal or, each exactly once, as Parquet files in --out DIR/.",
     )
     parser.add_argument("query", help="SQL text, a file with it, or - for standard input")
-    parser.add_argument("--stream", type=key_value, action="append", default=[], metavar="NAME=PATH", required=True)
+    add_inputs(parser)
     parser.add_argument("--out", metavar="PATH", help="results as .parquet, .csv or .ndjson (default: a table); on the "
                         "embedded engine also - or an address for NDJSON at once, or DIR/ for parts that appear with "
                         "checkpoints")
     parser.add_argument("--engine", choices=ENGINES, default="spark")
     parser.add_argument("--master", default="local[*]", help="where Spark runs (default: this machine)")
-    parser.add_argument("--checkpoint", metavar="DIR", help="go on from here after a restart")
-    parser.add_argument("--progress", default=None, metavar="POLICY",
-                        help="ordered | late:10s | rows:100 | column:NAME | source (default: punctuation in the data)")
-    parser.add_argument("--late", choices=[p.value for p in LatePolicy], default=DEFAULT_LATE.value,
-                        help="what becomes of rows behind the watermark (default: generous, they count in windows "
-                        "that are still open and are reported if they missed one)")
     parser.add_argument("--late-out", metavar="PATH", help="write the late rows here as they come; none is kept then")
-    parser.add_argument("--time", type=key_value, action="append", default=[], metavar="NAME=COLUMN",
-                        help="the column that orders a stream (default: ts, timestamp, or the only timestamp)")
-    parser.add_argument("--columns", type=key_value, action="append", default=[], metavar="NAME=COLUMNS",
-                        help="declare a stream that is still to come: bids='ts timestamp, price double'")
     parser.add_argument("--follow", action="store_true", help="go on reading NDJSON files as they grow")
     parser.add_argument("--for", dest="seconds", metavar="DURATION", help="stop a live stream on Spark after this time")
     parser.add_argument("--once", action="store_true", help="read what a live stream on Spark has now, then stop")
     parser.add_argument("--conf", type=key_value, action="append", default=[], metavar="NAME=VALUE",
                         help="a setting of the Spark session, such as spark.jars.packages=...")
-    parser.add_argument("--emit", default="final", metavar="POLICY",
-                        help="final | change | early:10s (of progress) | clock:5s: early results are corrected by rows "
-                        "with change -1 (on Spark final, change or early; the trigger is the clock)")
-    parser.add_argument("--strategy", default="auto", metavar="KERNEL",
-                        help="how the embedded engine runs the windows, instead of the best way (see explain)")
-    parser.add_argument("--stats", metavar="NAME=VALUE,...",
-                        help="what the streams are like, to choose the strategy by cost (see explain)")
-    parser.add_argument("--joins", default="auto", metavar="WAY",
-                        help="how the embedded engine joins windows, instead of the best way: 'by twos', 'at once'; "
-                        "who joins live streams on Spark: 'kernels', or 'native' for Spark itself")
-    parser.add_argument("--param", type=key_value, action="append", default=[], metavar="NAME=VALUE")
-    add_exact(parser)
-    add_input_rules(parser)
+    add_options(parser, "run")
     parser.add_argument("--limit", type=int, default=SHOWN, help="rows of the table on the terminal")
     parser.add_argument("--quiet", action="store_true", help="no progress display, no summary")
     parser.set_defaults(command=command)
 
 
-def command(options: argparse.Namespace) -> int:
+def command(given: argparse.Namespace) -> int:
     """Run one query."""
-    if is_spark_live(options):
-        return run_spark_live(options)
-    live = is_live(options)
-    if options.joins != "auto" and (options.engine != "embedded" or live):
-        raise PlanError("--joins is for files on --engine embedded, and for streams on Spark that are no files: leave "
-                        "it out, or give --stats")
-    for path in (None if live else options.out, options.late_out):
+    if not given.stream and not given.table:
+        raise PlanError("name the inputs of the query: --stream NAME=PATH, --table NAME=PATH")
+    options = run_options(given, "run")
+    if is_spark_live(given):
+        return run_spark_live(given, options)
+    live = is_live(given)
+    for path in (None if live else given.out, given.late_out):
         if path is not None:
             format_of(Path(path))
-    if options.late_out is not None and options.engine == "spark" and options.late != LatePolicy.SIDE.value:
-        raise PlanError(f"--late-out: on Spark late rows leave with --late side, not with --late {options.late}: add "
-                        "--late side, or use --engine embedded")
-    if options.late_out is not None and options.late in {LatePolicy.DROP.value, LatePolicy.ERROR.value}:
-        raise PlanError(f"--late-out writes late rows, which --late {options.late} does not keep: choose --late side, "
-                        "generous or consistent")
+    _check_late_out(given, options.late)
     if live:
-        return run_live(options)
+        return run_live(given, options)
     if options.columns:
         raise PlanError("--columns declares streams that are still to come (-, sockets, --follow); files are looked at")
-    if options.engine == "oracle":
-        check_final(options.emit, options.engine)
-    times = unique(options.time, "the time column of")
-    paths = unique(options.stream, "stream")
-    known_streams("--time", times, paths)
-    rules = input_rules(options)
-    streams = {name: FileStream.open(path, time=times.get(name), tolerant=not rules.bad_rows.stops,
-                                     max_line=options.max_line) for name, path in paths.items()}
-    params = {name: parameter(value) for name, value in unique(options.param, "parameter").items()}
-    plan = plan_of(query_text(options.query), {n: s.schema for n, s in streams.items()}, params,
-                   lenient=options.lenient, day=options.day, zone=options.zone,
-                   suppress_partial=options.suppress_partial)
+    streams = open_files(given, options)
+    plan = plan_of(query_text(given.query), {n: s.schema for n, s in streams.items()}, options)
     check_read(plan, streams)
-    check(plan, options.engine)
-    stats = parse_statistics(options.stats) if options.stats else None
-    late_file = LateFile(options.late_out, [s.schema for s in streams.values()],
-                         goes_on=options.checkpoint is not None and options.engine == "embedded")
-    on_late = None if options.late_out is None else late_file.write
-    with Watch(streams, quiet=options.quiet) as watch, late_file:
-        if options.engine == "spark":
-            from panewise.api.spark_files import run_files  # Spark is slow to import; other engines do without
-
+    engine = engine_named(given.engine)
+    engine.check(plan, streams, options)
+    late_file = LateFile(given.late_out, [s.schema for s in streams.values()],
+                         goes_on=options.checkpoint is not None and given.engine == "embedded")
+    on_late = None if given.late_out is None else late_file.write
+    with Watch(streams, quiet=given.quiet) as watch, late_file:
+        if given.engine == "spark":
             watch.say("starting Spark")
-            run = run_files(plan, streams, master=options.master, late=options.late, progress=options.progress,
-                            checkpoint=options.checkpoint, watch=watch, conf=dict(options.conf), emit=options.emit,
-                            stats=stats, rules=rules, on_late=on_late, exact=options.exact)
-        else:
-            run = run_local(plan, streams, engine=options.engine, late=options.late,
-                            progress=options.progress or "source", checkpoint=options.checkpoint, on_item=watch.item,
-                            emit=options.emit, strategy=options.strategy, stats=stats,
-                            joins=options.joins, rules=rules, on_late=on_late, beside=late_file.beside)
-        shown = _write(run, options, watch)
+        around = Around(watch, on_late, late_file.beside, given.master, dict(given.conf))
+        run = engine.run(plan, streams, options, around)
+        shown = _write(run, given.out, watch)
     _, status = run.finish()
-    if options.out is None:
-        output.print(result_table(shown, limit=options.limit))
-    if not options.quiet:
-        watch.summary(status, options.out, options.late_out, rules.bad_rows)
+    if given.out is None:
+        output.print(result_table(shown, limit=given.limit))
+    if not given.quiet:
+        watch.summary(status, given.out, given.late_out, options.bad_rows)
     return 0
 
 
-def _write(run: LocalRun, options: argparse.Namespace, watch: Watch) -> pa.Table:
+def _check_late_out(given: argparse.Namespace, late: LatePolicy) -> None:
+    """A file of late rows needs a policy that keeps them."""
+    if given.late_out is None:
+        return
+    if given.engine == "spark" and late is not LatePolicy.SIDE:
+        raise PlanError(f"--late-out: on Spark late rows leave with --late side, not with --late {late.value}: add "
+                        "--late side, or use --engine embedded")
+    if late in {LatePolicy.DROP, LatePolicy.ERROR}:
+        raise PlanError(f"--late-out writes late rows, which --late {late.value} does not keep: choose --late side, "
+                        "generous or consistent")
+
+
+def _write(run: RunningResults, out: str | None, watch: Watch) -> pa.Table:
     """Results to the file as they come; for the terminal they are gathered."""
-    if options.out is None:
+    if out is None:
         tables = list(_counted(run.tables, watch))
         return pa.concat_tables(tables) if tables else run.empty
     with ExitStack() as stack:
         file: ResultFile | None = None
         for table in _counted(run.tables, watch):
             if file is None:
-                file = stack.enter_context(ResultFile(options.out, table.schema))
+                file = stack.enter_context(ResultFile(out, table.schema))
             file.write(table)
         if file is None:
-            stack.enter_context(ResultFile(options.out, run.empty.schema))
+            stack.enter_context(ResultFile(out, run.empty.schema))
     return run.empty
 
 

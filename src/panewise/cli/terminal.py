@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,24 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from panewise.core.bad_rows import BadRowAction
-from panewise.core.errors import PlanError, QuantityError, SourceError
-from panewise.core.names import did_you_mean
+from panewise.api.inputs import local_streams
+from panewise.api.tables import TableInput, table
+from panewise.core.errors import PanewiseError, QuantityError, SourceError
 from panewise.core.tables import shown_rows
 from panewise.core.time import format_timestamp, parse_timestamp
-from panewise.files.json_units import MAX_LINE
-from panewise.progress.late import LATE_KEEP
-from panewise.queries.admission import InputRules
+from panewise.files.reader import FileStream
+from panewise.planner.options import RunOptions
 
-output = Console()
+
+class _Output(Console):
+    """Standard output whose reader may go away."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise, as every other way of writing does; Rich itself would end it with exit code 1."""
+        raise BrokenPipeError
+
+
+output = _Output()
 errors = Console(stderr=True)
 
 
@@ -36,6 +45,58 @@ def key_value(text: str) -> tuple[str, str]:
     if not sign or not name or not value:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
     return name, value
+
+
+TABLE_OPTION = re.compile(r"(?:(time|key)=(.+))|(retroactive)")
+
+
+def table_option(text: str) -> tuple[str, TableInput]:
+    """An option that says where a table is, and what is declared of it.
+
+    >>> table_option("n=names.csv,key=id,time=at")
+    ('n', TableInput(value='names.csv', kind=<SourceKind.NRR: 'nrr'>, time='at', key=('id',)))
+    """
+    name, value = key_value(text)
+    path, *rest = value.split(",")
+    said: dict[str, list[str]] = {"time": [], "key": [], "retroactive": []}
+    for part in rest:
+        found = TABLE_OPTION.fullmatch(part)
+        if found is None:
+            raise argparse.ArgumentTypeError(f"expected NAME=PATH,time=COLUMN,key=COLUMN,retroactive, got {part!r} in "
+                                             f"{text!r}")
+        said[found[1] or found[3]].append(found[2] or "")
+    if len(said["time"]) > 1:
+        raise argparse.ArgumentTypeError(f"two time columns in {text!r}: a table has one")
+    try:
+        return name, table(path, time=next(iter(said["time"]), None), key=said["key"],
+                           retroactive=bool(said["retroactive"]))
+    except PanewiseError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_inputs(parser: argparse.ArgumentParser, what: str = "where a stream comes from") -> None:
+    """The options that name streams and tables."""
+    parser.add_argument("--stream", type=key_value, action="append", default=[], metavar="NAME=PATH", help=what)
+    parser.add_argument("--table", type=table_option, action="append", default=[], metavar="NAME=PATH,...",
+                        help="a table beside the streams: its files, then time=COLUMN (when rows come and, where a "
+                        "column change is -1, go; without it they are always there), key=COLUMN (once for each: no two "
+                        "rows have the same) and retroactive (changes reach back), as in n=names.csv,key=id,time=at")
+
+
+def inputs_of(given: argparse.Namespace) -> dict[str, str | TableInput]:
+    """Where streams and tables are, by name."""
+    found: dict[str, str | TableInput] = dict(unique(given.stream, "stream"))
+    for name, value in given.table:
+        if name in found:
+            raise QuantityError(f"table {name!r} was given twice, or is a stream, too")
+        found[name] = value
+    return found
+
+
+def open_files(given: argparse.Namespace, options: RunOptions) -> dict[str, FileStream]:
+    """Streams and tables in files, with their columns."""
+    opened = local_streams(inputs_of(given), options)
+    return {name: stream for name, stream in opened.items() if isinstance(stream, FileStream)}
 
 
 def unique(pairs: Sequence[tuple[str, str]], what: str) -> dict[str, str]:
@@ -123,50 +184,3 @@ def result_table(rows: pa.Table, *, limit: int, title: str = "") -> Table:
     if rows.num_rows > limit:
         table.caption = f"{limit} of {rows.num_rows} rows"
     return table
-
-
-def add_input_rules(parser: argparse.ArgumentParser) -> None:
-    """The options about rows that cannot be used, and about what a text leaves open, the same for every command."""
-    parser.add_argument("--bad-rows", default="stop", metavar="POLICY",
-                        help="what becomes of rows that cannot be read or have no time: stop (default), skip (and "
-                        "count them), aside:PATH (write them to an NDJSON file with place and "
-                        "reason; of a live stream on Spark, to a folder of them)")
-    parser.add_argument("--max-jump", metavar="DURATION",
-                        help="how far a row's time may be ahead of the newest so far; further ones are bad rows")
-    parser.add_argument("--max-line", type=int, default=MAX_LINE, metavar="BYTES",
-                        help=f"the longest row of NDJSON (default: {MAX_LINE:,} bytes)")
-    parser.add_argument("--day", metavar="DATE",
-                        help="the day of bare times of day, as in START AT '07:00:00': 2026-01-01")
-    parser.add_argument("--late-keep", type=int, default=LATE_KEEP, metavar="ROWS",
-                        help=f"so many late rows are kept, the newest; all are counted (default: {LATE_KEEP:,})")
-    parser.add_argument("--suppress-partial", action="store_true",
-                        help="leave out windows that begin before their ORIGIN")
-    parser.add_argument("--zone", metavar="NAME",
-                        help="the time zone in which expressions and brackets read clocks, such as Europe/Berlin "
-                             "(default: UTC)")
-    parser.add_argument("--lenient", action="store_true", help="group by plain columns that stand beside aggregates")
-
-
-def add_exact(parser: argparse.ArgumentParser) -> None:
-    """The option about sums of floats."""
-    parser.add_argument("--exact", action="store_true",
-                        help="on Spark, add floats in kernels where Spark would add them and round every addition; "
-                        "other engines always do")
-
-
-def known_streams(what: str, named: Mapping[str, object], given: Mapping[str, object]) -> None:
-    """Every name that an option gives is that of a stream."""
-    for name in named:
-        if name not in given:
-            raise PlanError(f"{what} names {name!r}, but there is no such --stream; there are "
-                            f"{', '.join(given) or 'none'}{did_you_mean(name, given)}")
-
-
-def input_rules(options: argparse.Namespace) -> InputRules:
-    """What the options say about rows that cannot be used."""
-    rules = InputRules.parse(options.bad_rows, options.max_jump, options.late_keep)
-    if rules.bad_rows.action is BadRowAction.ASIDE and rules.bad_rows.path is None:
-        raise PlanError("--bad-rows aside needs a file for the rows: --bad-rows aside:bad.ndjson")
-    if options.max_line < 1:
-        raise PlanError(f"--max-line {options.max_line}: a line needs at least one byte")
-    return rules

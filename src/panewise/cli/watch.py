@@ -1,4 +1,4 @@
-"""What a person sees while a query runs, and the two lines at its end. Silent when nobody watches a terminal."""
+"""What a person sees while a query runs, and the two lines at its end. Silent without a terminal."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def first_in_table(number: int) -> int:
 def first_element(number: int) -> int:
     """The figure of the first element of a collection; elements of one row are older the sooner they stand in it.
 
-    They are told apart by it alone, so these figures are behind arrivals, and those of two generators differ.
+    Nothing else distinguishes them, so these figures are behind arrivals, and those of two generators differ.
 
     >>> first_in_table(7) < first_element(0) < first_element(1) < 0
     True

@@ -1,7 +1,7 @@
 """Rows that cannot be used: what is wrong with each, where it stands, and what becomes of them.
 
-Whoever reads rows only describes what is wrong (:class:`BadRow`); what then happens is decided once, by the policy of
-the run (:class:`BadRowPolicy`), in :mod:`panewise.queries.admission`.
+A reader of rows only describes what is wrong (:class:`BadRow`); what then happens is decided once, by the policy of
+the run (:class:`BadRowPolicy`), in :mod:`panewise.dataflow.admission`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import pyarrow as pa
 from panewise.core.errors import BadRowError, PlanError
 from panewise.core.names import did_you_mean
 
+MAX_LINE = 16 << 20
+"""The longest row of NDJSON in bytes, unless the run sets another limit: what a sender without an end of line
+may use of the memory."""
 SHOWN_CHARACTERS = 1_000
 """How much of a bad row is kept to be looked at."""
 BAD_ROWS_SCHEMA = pa.schema({"stream": pa.string(), "place": pa.string(), "column": pa.string(), "reason": pa.string(),
@@ -105,10 +108,9 @@ class BadRowPolicy:
     def refuse(self, bad: Sequence[BadRow], stream: str) -> None:
         """End the run at a bad row, if that is the policy."""
         if self.stops and bad:
-            raise BadRowError(f"{bad[0]}; to go on without such rows: bad_rows='skip' counts them, 'aside' keeps them"
-                              if str(bad[0].place).startswith("stream ") else
-                              f"{bad[0]} (stream {stream!r}); to go on without such rows: bad_rows='skip' counts them, "
-                              "'aside' keeps them")
+            of = "" if bad[0].place.startswith("stream ") else f" (stream {stream!r})"
+            raise BadRowError(f"{bad[0]}{of}; to go on without such rows: bad_rows='skip' counts them, 'aside' keeps "
+                              "them")
 
 
 def bad_row_table(rows: Iterable[tuple[str, BadRow]]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The two instants before all others; both are shown as null, for nobody saw anything happen at them.
+"""The two instants before all others; both are shown as null, because nothing was observed at them.
 
 Values of a windowing attribute are above both (`core.ordinals.LIMIT`).
 """

@@ -5,6 +5,10 @@ A message says what was given, what was expected and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
 LONGEST = 1_000
 """How long a message may be; of a longer one the beginning and the end are shown."""
 SHOWN_OF_A_LINE = 120
@@ -78,12 +82,27 @@ class SourceError(PanewiseError, OSError):
     """An input or output that cannot be read or written."""
 
 
+@contextmanager
+def telling(what: str) -> Iterator[None]:
+    """Errors of the system as errors of an input or output, which say what could not be done."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except OSError as error:
+        raise SourceError(f"{what}: {error.strerror or error}") from error
+
+
 class BadRowError(SourceError, SchemaError):
     """A row that cannot be read, or has a value that no column or window can take (bad-row policy ``stop``)."""
 
 
 class CheckpointError(PanewiseError, RuntimeError):
     """A checkpoint that cannot be used with this query or this version."""
+
+
+class OtherVersionError(CheckpointError):
+    """State that another version of panewise has made, whole as it may be."""
 
 
 class SparkEndedError(PanewiseError, ConnectionError):
@@ -132,9 +151,11 @@ class EvaluationError(PanewiseError, ValueError):
     """A row on which an expression has no value: a division by zero, text that is no number, an index beyond an array.
 
     ``condition`` is Spark's name for it, such as ``DIVIDE_BY_ZERO``; ``row`` the number of the row in the batch it was
-    computed in, 1-based, until ``at`` says where it stands in its stream.
+    computed in, 1-based, until it has a place: in its stream, or the instant at which it came into a relation
+    (``born``).
 
-    >>> print(EvaluationError("division by zero, in a / b", condition="DIVIDE_BY_ZERO", row=2).at("bids", 102))
+    >>> error = EvaluationError("division by zero, in a / b", condition="DIVIDE_BY_ZERO", row=2)
+    >>> print(error.placed("stream 'bids', row 102"))
     [DIVIDE_BY_ZERO] division by zero, in a / b (stream 'bids', row 102)
     """
 
@@ -142,18 +163,17 @@ class EvaluationError(PanewiseError, ValueError):
         where = place or ("" if row is None else f"row {row} of its batch")
         super().__init__(f"[{condition}] {message}{f' ({where})' if where else ''}")
         self.message, self.condition, self.row, self.place = message, condition, row, place
+        self.born: int | None = None
 
-    def at(self, stream: str, row: int) -> EvaluationError:
-        """The same error, of a row of a stream."""
-        return EvaluationError(self.message, condition=self.condition, place=f"stream {stream!r}, row {row}")
+    def placed(self, place: str, *, born: int | None = None) -> EvaluationError:
+        """The same error, of a row that stands there."""
+        found = EvaluationError(self.message, condition=self.condition, place=place)
+        found.born = born
+        return found
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _evaluation_error, (self.message, self.condition, self.row, self.place)
-
-
-def _evaluation_error(message: str, condition: str, row: int | None, place: str) -> EvaluationError:
-    """The error again in another process: Spark's workers send errors to the driver."""
-    return EvaluationError(message, condition=condition, row=row, place=place)
+        """Spark's workers send errors to the driver."""
+        return partial(EvaluationError, condition=self.condition, row=self.row, place=self.place), (self.message,)
 
 
 def shortened(text: str, most: int = 80) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.arrays import counted_up
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import Ordinals
 
@@ -70,7 +71,7 @@ def elements(generator: Generator, collections: pa.Array, *, outer: bool) -> Ele
     starts, lengths = _extents(collections)
     counts = np.maximum(lengths, 1) if outer else lengths
     parents = np.repeat(np.arange(len(counts)), counts)
-    index = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
+    index = counted_up(np.zeros_like(counts), counts)
     missing = lengths[parents] == 0
     mask = missing if missing.any() else None
     places = pa.array(starts[parents] + index, mask=mask)

@@ -6,18 +6,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like the given one, if any does.
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known name most like the given one, whatever the case, if any is like it.
 
-    >>> nearest("progres", ["progress", "late"]), nearest("xyz", ["progress"])
-    ('progress', None)
+    >>> nearest("progres", ["progress", "late"]), nearest("Minuts", ["MINUTES"]), nearest("xyz", ["progress"])
+    ('progress', 'MINUTES', None)
     """
-    names = list(known)
-    found = get_close_matches(name, names, n=1, cutoff=0.6)
-    if found:
-        return found[0]
-    folded = {n.lower(): n for n in names}
-    return folded.get(name.lower())
+    by_lower = {k.lower(): k for k in known}
+    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return by_lower[found[0]] if found else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

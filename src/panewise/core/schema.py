@@ -39,6 +39,8 @@ class SourceSchema:
     open: bool = False
     zone: str = "UTC"
     """The time zone of the run, in which expressions and brackets read clocks; one for all inputs of a query."""
+    key: tuple[str, ...] = ()
+    """The columns of a table of whose values there is never more than one row; none are declared: a row as a whole."""
     computed: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
     """Columns that the engine adds before rows come here, each with what it is of the others."""
 

@@ -11,12 +11,14 @@ apart by :func:`operands`, nowhere else.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, ClassVar
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
@@ -117,29 +119,28 @@ class ExpressionParser(SparkParser):
         return found
 
     def _parse_disjunction(self) -> exp.Expr | None:
-        first = self._parse_conjunction()
-        if not self._match_set(self.DISJUNCTION):
-            return first
-        terms = [first, self._parse_conjunction()]
-        while self._match_set(self.DISJUNCTION):
-            terms.append(self._parse_conjunction())
-        return self._balanced(exp.Or, terms)
+        return self._chain(exp.Or, self.DISJUNCTION, self._parse_conjunction)
 
     def _parse_conjunction(self) -> exp.Expr | None:
-        first = self._parse_equality()
-        if not self._match_set(self.CONJUNCTION):
-            return first
-        terms = [first, self._parse_equality()]
-        while self._match_set(self.CONJUNCTION):
-            terms.append(self._parse_equality())
-        return self._balanced(exp.And, terms)
+        return self._chain(exp.And, self.CONJUNCTION, self._parse_equality)
 
-    def _balanced(self, kind: type[exp.Connector], terms: list[exp.Expr | None]) -> exp.Expr:
-        """A term that is missing is reported as sqlglot reports it: by the connector that lacks it."""
+    def _chain(self, kind: type[exp.Connector], signs: Any, term: Callable[[], exp.Expr | None]) -> exp.Expr | None:
+        """A term, or a chain of terms with one of the signs between them."""
+        terms = [term()]
+        while self._match_set(signs):
+            terms.append(term())
+        if len(terms) == 1:
+            return terms[0]
         present = [term for term in terms if term is not None]
-        if len(present) < len(terms):
+        if len(present) < len(terms):  # as sqlglot reports it: by the connector that lacks a term
             return self.expression(kind(this=terms[0], expression=None))
         return connected(kind, present)
+
+
+class PlainSpark(Spark):
+    """Spark SQL in which every function call stays the call that was written."""
+
+    Parser = ExpressionParser
 
 
 def connected(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
@@ -189,10 +190,6 @@ def operands(tree: exp.Expr, kind: type[exp.Connector], through: tuple[type[exp.
 
 def parse_expression(text: str) -> exp.Expr:
     """The tree of Spark SQL text that is one expression."""
-    import sqlglot
-
-    from panewise.core.spark_dialect import PlainSpark
-
     with deep_stack():
         return sqlglot.parse_one(text, read=PlainSpark)
 

@@ -64,7 +64,7 @@ class UserFunction:
             inspect.signature(self.call).bind(*range(count))
         except TypeError as error:
             return f"{self.name} cannot be called with {count} arguments: {error}"
-        except ValueError:  # of some builtins nobody knows what they take
+        except ValueError:  # some builtins have no signature
             return None
         return None
 

@@ -157,7 +157,7 @@ def _number(text: str) -> int | str:
 
 
 def unfinished_hint(path: Place, line: bytes) -> str:
-    """A hint for the last line of a file that somebody may still be writing."""
+    """A hint for the last line of a file that may still be written to."""
     try:
         with open(path, "rb") as file:
             file.seek(-len(line), io.SEEK_END)

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.bad_rows import MAX_LINE
 from panewise.core.errors import BadRowError, SourceError
 from panewise.files.json_rows import first_bad, unfinished_hint
-from panewise.files.json_units import MAX_LINE
 from panewise.files.ndjson import BadLine, Lines, Place, grouped, read_objects, segments
 from panewise.files.types import DAY, ISO_TIME, TIMESTAMP, time_type
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
-MAX_LINE = 16 << 20
-"""The longest unit in bytes, unless told otherwise: what a sender without an end of line may use of the memory."""
+from panewise.core.bad_rows import MAX_LINE, BadRow
+
 OFTEN = 64 << 10
 """Unfinished units up to this many bytes are looked at whenever more has come."""
 MAX_DEPTH = 500
@@ -32,35 +34,69 @@ _BOM = b"\xef\xbb\xbf"
 _BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
+Place: TypeAlias = Path | str
+"""Where text came from, for messages."""
+
+
 @dataclass(frozen=True)
-class Units:
-    """Whole objects, one a line."""
+class Lines:
+    """Consecutive objects of one source, one a line."""
 
     text: bytes
-    numbers: list[int] | int
-    """The line of the source that each begins on; a number where they follow each other from there."""
+    first: int
+    """The number of the line on which the first begins, from 1."""
+    at: int = 0
+    """How many objects of the source come before it, punctuation included."""
+    numbers: Sequence[int] | None = None
+    """The line of each, where they do not follow each other."""
 
-    def number(self, at: int) -> int:
-        """The line of the source on which a unit begins."""
-        return self.numbers + at if isinstance(self.numbers, int) else self.numbers[at]
+    @cached_property
+    def size(self) -> int:
+        """How many objects there are."""
+        return self.text.count(b"\n")
+
+    @property
+    def units(self) -> list[bytes]:
+        """The objects one by one, each with its newline; a carriage return inside one is white space."""
+        return [unit + b"\n" for unit in self.text.removesuffix(b"\n").split(b"\n")] if self.text else []
+
+    def line(self, place: int) -> int:
+        """The number of the line on which one of them begins."""
+        return self.first + place if self.numbers is None else self.numbers[place]
+
+    def part(self, start: int, stop: int) -> Lines:
+        """Some of them."""
+        stop = min(stop, self.size)
+        if start <= 0 and stop >= self.size:
+            return self
+        begin = _offset(self.text, start)
+        end = begin + _offset(self.text[begin:], stop - start)
+        numbers = None if self.numbers is None else self.numbers[start:stop]
+        first = self.first + start if not numbers else numbers[0]
+        return Lines(self.text[begin:end], first, self.at + start, numbers)
 
 
 @dataclass(frozen=True)
-class BadUnit:
-    """Text that is no object."""
+class BadLine:
+    """Something that is neither a row nor a punctuation."""
 
     text: bytes
     line: int
     reason: str
+    at: int = 0
+
+    def bad_row(self, place: Place) -> BadRow:
+        """As the policy for bad rows wants it."""
+        return BadRow(f"{place}:{self.line}", self.reason, row=self.text.decode(errors="backslashreplace"))
 
 
 class UnitCutter:
     """Cuts text that comes in pieces; what is not complete waits for the rest.
 
     >>> cutter = UnitCutter()
-    >>> [unit.text for unit in cutter.feed(b'[{"a": 1}, {"a": 2}] {"a":') if isinstance(unit, Units)]
+    >>> [unit.text for unit in cutter.feed(b'[{"a": 1}, {"a": 2}] {"a":') if isinstance(unit, Lines)]
     []
-    >>> [unit.text for unit in [*cutter.feed(b'\\n 3}\\n'), *cutter.end()] if isinstance(unit, Units)]
+    >>> [unit.text for unit in [*cutter.feed(b'\\n 3}\\n'), *cutter.end()] if isinstance(unit, Lines)]
     [b'{"a": 1}\\n{"a": 2}\\n{"a":  3}\\n']
     """
 
@@ -80,7 +116,7 @@ class UnitCutter:
         self._look_again = 0
         """An unfinished unit is looked at again when so much is there: a long one is not scanned for every piece."""
 
-    def feed(self, piece: bytes) -> Iterator[Units | BadUnit]:
+    def feed(self, piece: bytes) -> Iterator[Lines | BadLine]:
         """More text, cut anywhere."""
         if not self._began:
             piece, self._mark = self._mark + piece, b""
@@ -107,19 +143,14 @@ class UnitCutter:
         if self._waiting > self.max_line or (self._array is not None and self._waiting >= max(self._look_again, 1)):
             yield from self._without_an_end()
 
-    def end(self, *, growing: bool = False) -> Iterator[Units | BadUnit]:
+    def end(self, *, growing: bool = False) -> Iterator[Lines | BadLine]:
         """No more text; of a ``growing`` one an unfinished unit is left for later."""
         text, self._pieces, self._waiting = b"".join([self._mark, *self._pieces]), [], 0
         if text.strip() and not growing:
             yield from self._cut(text if self._array is not None else text + b"\n", final=True)
         if self._array is not None and not growing:
-            yield BadUnit(b"", self._line, f"the text ends within the array that began on line {self._array}")
+            yield BadLine(b"", self._line, f"the text ends within the array that began on line {self._array}")
             self._array = None
-
-    @property
-    def unfinished(self) -> bytes:
-        """What waits for its rest."""
-        return b"".join(self._pieces)
 
     @property
     def line(self) -> int:
@@ -132,30 +163,30 @@ class UnitCutter:
         return self._skipping
 
     def forget(self) -> None:
-        """Throw away what waits for its rest: who sent it is gone."""
+        """Throw away what waits for its rest: the sender is gone."""
         self._pieces, self._waiting, self._look_again, self._mark = [], 0, 0, b""
         self._line += self._skipping
         self._array, self._skipping, self._began = None, False, False
 
     # -- cutting
 
-    def _without_an_end(self) -> Iterator[Units | BadUnit]:
+    def _without_an_end(self) -> Iterator[Lines | BadLine]:
         """A long text without an end of line: whole objects in it are taken, a unit beyond the limit is thrown away."""
         text, self._pieces, self._waiting = b"".join(self._pieces), [], 0
         yield from self._scan(text, final=False)
         if self._waiting > self.max_line:
             begun = b"".join(self._pieces)
             self._pieces, self._waiting, self._skipping = [], 0, True
-            yield BadUnit(begun[:200], self._line, self._too_long())
+            yield BadLine(begun[:200], self._line, self._too_long())
 
     def _too_long(self) -> str:
         return f"the line is longer than the limit of {self.max_line:,} bytes; max_line= allows longer ones"
 
-    def _cut(self, text: bytes, *, final: bool) -> Iterator[Units | BadUnit]:
+    def _cut(self, text: bytes, *, final: bool) -> Iterator[Lines | BadLine]:
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
         if self._array is None and is_plain(text, self.max_line):
-            yield Units(text, self._line)
+            yield Lines(text, self._line)
             self._line += text.count(b"\n")
             return
         if self._array is None and b"\r" not in text:
@@ -166,48 +197,45 @@ class UnitCutter:
                 self._line += len(stripped)
                 return
             if is_plain(packed, self.max_line):
-                yield Units(packed, numbers)
+                yield Lines(packed, numbers[0], numbers=numbers)
                 self._line += len(stripped)
                 return
         yield from self._scan(text, final=final)
 
-    def _scan(self, text: bytes, *, final: bool) -> Iterator[Units | BadUnit]:
+    def _scan(self, text: bytes, *, final: bool) -> Iterator[Lines | BadLine]:
         """One unit after the other, by Python's scanner; an unfinished one waits unless this is the end."""
-        for unit in self._scanned(text.decode("utf-8", "surrogateescape"), final=final):
-            if isinstance(unit, BadUnit):
-                yield unit
-                continue
-            lines, numbers = unit
-            yield Units(b"".join(lines), numbers)
-
-    def _scanned(self, text: str, *, final: bool) -> Iterator[tuple[list[bytes], list[int]] | BadUnit]:
-        lines: list[bytes] = []
+        found: list[bytes] = []
         numbers: list[int] = []
+        for line, unit in self._scanned(text.decode("utf-8", "surrogateescape"), final=final):
+            if isinstance(unit, bytes):
+                found.append(unit)
+                numbers.append(line)
+                continue
+            if found:
+                yield Lines(b"".join(found), numbers[0], numbers=numbers)
+                found, numbers = [], []
+            yield unit
+        if found:
+            yield Lines(b"".join(found), numbers[0], numbers=numbers)
+
+    def _scanned(self, text: str, *, final: bool) -> Iterator[tuple[int, bytes | BadLine]]:
+        """Each unit with the line on which it begins."""
         at = 0
         while True:
             at, self._look_again = self._past_space(text, at), 0
             if at == len(text):
-                break
+                return
             found = self._one(text, at, final=final)
             if found is None:  # the rest of it is still to come
-                begun = _bytes(text[at:])
-                before = b"".join(self._pieces)
-                self._pieces, self._waiting = [begun + before], len(begun) + len(before)
+                begun = b"".join([_bytes(text[at:]), *self._pieces])
+                self._pieces, self._waiting = [begun], len(begun)
                 self._look_again = 2 * self._waiting if self._waiting > OFTEN else 0
-                break
+                return
             end, unit = found
-            if isinstance(unit, bytes):
-                lines.append(unit)
-                numbers.append(self._line)
-            elif unit is not None:
-                if lines:
-                    yield lines, numbers
-                    lines, numbers = [], []
-                yield unit
+            if unit is not None:
+                yield self._line, unit
             self._line += len(_LINE_END.findall(text, at, end))
             at = end
-        if lines:
-            yield lines, numbers
 
     def _past_space(self, text: str, at: int) -> int:
         space = _SPACE.match(text, at)
@@ -215,7 +243,7 @@ class UnitCutter:
         self._line += len(_LINE_END.findall(space.group()))
         return space.end()
 
-    def _one(self, text: str, at: int, *, final: bool) -> tuple[int, bytes | BadUnit | None] | None:
+    def _one(self, text: str, at: int, *, final: bool) -> tuple[int, bytes | BadLine | None] | None:
         """Where the next unit ends and what it is; nothing for brackets and commas of an array; None: unfinished."""
         first = text[at]
         if self._array is None and first == "[":
@@ -246,21 +274,21 @@ class UnitCutter:
         self._comma = True
         return end, self._judged(text[at:end], value)
 
-    def _judged(self, text: str, value: Any) -> bytes | BadUnit:
+    def _judged(self, text: str, value: Any) -> bytes | BadLine:
         raw = _bytes(text)
         if not isinstance(value, dict):
-            return BadUnit(raw, self._line, f"a row must be a JSON object, this is {text[:60]}")
+            return BadLine(raw, self._line, f"a row must be a JSON object, this is {text[:60]}")
         if len(raw) > self.max_line:
-            return BadUnit(raw[:200], self._line, self._too_long())
+            return BadLine(raw[:200], self._line, self._too_long())
         if len(raw) > 2 * MAX_DEPTH and depth_of(text) > MAX_DEPTH:
-            return BadUnit(raw[:200], self._line, _too_deep())
+            return BadLine(raw[:200], self._line, _too_deep())
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            return BadUnit(raw, self._line, _not_utf8(error))
+            return BadLine(raw, self._line, _not_utf8(error))
         return raw.translate(_ONE_LINE) + b"\n"
 
-    def _to_line_end(self, text: str, at: int, reason: str, *, final: bool) -> tuple[int, BadUnit]:
+    def _to_line_end(self, text: str, at: int, reason: str, *, final: bool) -> tuple[int, BadLine]:
         """What cannot be read goes as far as its line; the next line is a new beginning, also within an array."""
         end = _LINE_END.search(text, at)
         stop = len(text) if end is None else end.start()
@@ -273,11 +301,11 @@ class UnitCutter:
             raw.decode("utf-8")
         except UnicodeDecodeError as error:
             reason = reason if "UTF-8" in reason else _not_utf8(error)
-        return stop, BadUnit(raw, self._line, reason)
+        return stop, BadLine(raw, self._line, reason)
 
 
 def is_plain(text: bytes, max_line: int = MAX_LINE) -> bool:
-    """Whether every line is one whole object as far as a quick look tells, and one that Arrow may be given.
+    """Whether every line is one whole object by a quick look, and one that Arrow may be given.
 
     A line that begins with ``{`` and ends with ``}`` and whose neighbours do so is not cut through the middle of an
     object: behind a ``}`` within one stands ``,``, ``]`` or ``}``.
@@ -331,3 +359,11 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 _NESTING = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*"')
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _SCANNER = json.JSONDecoder(parse_int=lambda _: 0)  # numbers of any length; their value is Arrow's business
+
+
+def _offset(text: bytes, lines: int) -> int:
+    """Where so many lines end."""
+    at = 0
+    for _ in range(lines):
+        at = text.index(b"\n", at) + 1
+    return at

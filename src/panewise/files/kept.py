@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from panewise.kernels.state_file import table_bytes, table_from_bytes
+from panewise.kernels.contract.state_file import table_bytes, table_from_bytes
 from panewise.storage import ChunkStore
 
 PAGE_BYTES = 4 << 20

@@ -9,63 +9,25 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.json as pj
 
-from panewise.core.bad_rows import BadRow
-from panewise.core.errors import SourceError
-from panewise.files.json_units import MAX_LINE, BadUnit, UnitCutter, Units
+from panewise.core.bad_rows import MAX_LINE
+from panewise.core.errors import telling
+from panewise.files.json_units import BadLine as BadLine  # noqa: PLC0414 (known by this module)
+from panewise.files.json_units import Lines as Lines  # noqa: PLC0414
+from panewise.files.json_units import Place as Place  # noqa: PLC0414
+from panewise.files.json_units import UnitCutter
 
-Place: TypeAlias = Path | str
-"""Where text came from, for messages."""
 Extra: TypeAlias = Literal["error", "ignore"]
 
 MARK = b'"punctuation"'
 BLOCK = 4 << 20
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Consecutive objects of one source, one a line."""
-
-    text: bytes
-    first: int
-    """The number of the line on which the first begins, from 1."""
-    at: int = 0
-    """How many objects of the source come before it, punctuation included."""
-    numbers: Sequence[int] | None = None
-    """The line of each, where they do not follow each other."""
-
-    @cached_property
-    def size(self) -> int:
-        """How many objects there are."""
-        return self.text.count(b"\n")
-
-    @property
-    def units(self) -> list[bytes]:
-        """The objects one by one, each with its newline; a carriage return inside one is white space."""
-        return [unit + b"\n" for unit in self.text.removesuffix(b"\n").split(b"\n")] if self.text else []
-
-    def line(self, place: int) -> int:
-        """The number of the line on which one of them begins."""
-        return self.first + place if self.numbers is None else self.numbers[place]
-
-    def part(self, start: int, stop: int) -> Lines:
-        """Some of them."""
-        stop = min(stop, self.size)
-        if start <= 0 and stop >= self.size:
-            return self
-        begin = _offset(self.text, start)
-        end = begin + _offset(self.text[begin:], stop - start)
-        numbers = None if self.numbers is None else self.numbers[start:stop]
-        first = self.first + start if not numbers else numbers[0]
-        return Lines(self.text[begin:end], first, self.at + start, numbers)
 
 
 @dataclass(frozen=True)
@@ -76,20 +38,6 @@ class Promise:
     line: int
     at: int = 0
     text: bytes = b""
-
-
-@dataclass(frozen=True)
-class BadLine:
-    """Something that is neither a row nor a punctuation."""
-
-    text: bytes
-    line: int
-    reason: str
-    at: int = 0
-
-    def bad_row(self, place: Place) -> BadRow:
-        """As the policy for bad rows wants it."""
-        return BadRow(f"{place}:{self.line}", self.reason, row=self.text.decode(errors="backslashreplace"))
 
 
 Part: TypeAlias = Lines | Promise | BadLine
@@ -124,16 +72,12 @@ class Parts:
                 if isinstance(part, BadLine) else part for part in found]
 
     def lost(self, why: str) -> BadLine:
-        """Something is missing here, nobody knows what."""
+        """Something is missing here; what it was is not known."""
         self.at += 1
         return BadLine(b"", self.cutter.line, why, self.at - 1)
 
-    def _parts(self, unit: Units | BadUnit) -> Iterator[Part]:
-        if isinstance(unit, BadUnit):
-            yield BadLine(unit.text, unit.line, unit.reason, self.at)
-            self.at += 1
-            return
-        for part in split(unit, self.at):
+    def _parts(self, unit: Lines | BadLine) -> Iterator[Part]:
+        for part in split(unit, self.at) if isinstance(unit, Lines) else [replace(unit, at=self.at)]:
             yield part
             self.at += part.size if isinstance(part, Lines) else 1
 
@@ -144,15 +88,10 @@ def segments(path: Path, *, start: int = 0, growing: bool = False, max_line: int
     Of a ``growing`` file a last line without its end is left out.
     """
     parts = Parts(max_line)
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(BLOCK):
-                yield from (part for part in _after(parts.feed(piece), start))
-            yield from (part for part in _after(parts.end(growing=growing), start))
-    except OSError as error:
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with telling(f"{path}: cannot be read"), path.open("rb") as file:
+        while piece := file.read(BLOCK):
+            yield from _after(parts.feed(piece), start)
+        yield from _after(parts.end(growing=growing), start)
 
 
 def _after(parts: Iterator[Part], start: int) -> Iterator[Part]:
@@ -178,7 +117,7 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def split(units: Units, at: int = 0) -> Iterator[Part]:
+def split(units: Lines, at: int = 0) -> Iterator[Part]:
     """Whole objects, one a line, as runs of rows and single punctuations; ``at`` counts the objects before them."""
     block = units.text
     done, search = 0, 0
@@ -193,7 +132,7 @@ def split(units: Units, at: int = 0) -> Iterator[Part]:
         counted = begun + block.count(b"\n", done, start)
         if start > done:
             yield _lines(units, block[done:start], begun, counted, at)
-        line = units.number(counted)
+        line = units.line(counted)
         if isinstance(value, dict):
             yield Promise(value, line, at + counted, text)
         else:
@@ -203,9 +142,9 @@ def split(units: Units, at: int = 0) -> Iterator[Part]:
         yield _lines(units, block[done:], begun, begun + block.count(b"\n", done), at)
 
 
-def _lines(units: Units, text: bytes, begun: int, stop: int, at: int) -> Lines:
-    numbers = None if isinstance(units.numbers, int) else units.numbers[begun:stop]
-    return Lines(text, units.number(begun), at + begun, numbers)
+def _lines(units: Lines, text: bytes, begun: int, stop: int, at: int) -> Lines:
+    numbers = None if units.numbers is None else units.numbers[begun:stop]
+    return Lines(text, units.line(begun), at + begun, numbers)
 
 
 _ROW = object()
@@ -223,14 +162,6 @@ def _said(text: bytes) -> Any:
     if not isinstance(patterns, dict):
         return 'a punctuation is an object of bounds and constants, such as {"ts": "2026-01-01T00:01:00Z"}'
     return patterns
-
-
-def _offset(text: bytes, lines: int) -> int:
-    """Where so many lines end."""
-    at = 0
-    for _ in range(lines):
-        at = text.index(b"\n", at) + 1
-    return at
 
 
 def grouped(parts: Iterator[Part]) -> Iterator[list[Part]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from panewise.core.bad_rows import BadRow, BadRows
+from panewise.core.bad_rows import MAX_LINE, BadRow, BadRows
 from panewise.core.errors import BadRowError, SourceError
 from panewise.core.names import did_you_mean
 from panewise.core.schema import DEFAULT_TIME_NAMES, SourceSchema
@@ -20,7 +20,6 @@ from panewise.files import csv_rows, ndjson
 from panewise.files.formats import Format, expand, format_of
 from panewise.files.json_rows import in_order, parse_rows
 from panewise.files.json_schema import infer_schema
-from panewise.files.json_units import MAX_LINE
 from panewise.files.types import normal_schema, normalise
 from panewise.progress.punctuation import Punctuation
 
@@ -117,16 +116,16 @@ class FileStream:
     def parse_csv(self, text: bytes, path: Path) -> pa.Table:
         """Rows from a header and some lines of a CSV file."""
         read = pcsv.ReadOptions(block_size=max(len(text) + 1, 1 << 16))
+        types = pcsv.ConvertOptions(column_types=self.stored, strings_can_be_null=True)
         try:
-            table = pcsv.read_csv(io.BytesIO(text), read_options=read, convert_options=self._csv_types)
+            table = pcsv.read_csv(io.BytesIO(text), read_options=read, convert_options=types)
         except pa.ArrowInvalid as error:
             raise SourceError(f"{path}: cannot be read as CSV: {error}") from error
         csv_rows.same_columns(path, self.arrow, table.schema)
+        swallowed = csv_rows.without_open_quote(table, path, 0, text)[1]
+        if swallowed is not None:
+            raise BadRowError(f"{path}: {swallowed.reason}: {swallowed.row}")
         return normalise(table, self.arrow)
-
-    @property
-    def _csv_types(self) -> pcsv.ConvertOptions:
-        return pcsv.ConvertOptions(column_types=self.stored, strings_can_be_null=True)
 
     def _tables(self, path: Path, batch_rows: int) -> Iterator[pa.Table | BadRows]:
         try:
@@ -154,26 +153,16 @@ def strictly(items: Iterable[Item]) -> Iterator[pa.RecordBatch | Punctuation]:
 def promised(part: ndjson.Promise, path: ndjson.Place, schema: SourceSchema,
              attribute: str | None) -> Punctuation | BadRows:
     """A punctuation line as punctuation; one that does not fit the stream is a bad row."""
+    unknown = next((name for name in part.patterns if not schema.has(name)), None)
     try:
-        return read_promise(part, path, schema, attribute)
-    except SourceError as error:
-        place = f"{path}:{part.line}"
-        return BadRows([BadRow(place, str(error).removeprefix(f"{place}: "), row=part.text.decode(errors="replace"))])
-
-
-def read_promise(part: ndjson.Promise, path: ndjson.Place, schema: SourceSchema, attribute: str | None) -> Punctuation:
-    """A punctuation line as punctuation, checked against the stream's columns."""
-    where = f"{path}:{part.line}"
-    for name in part.patterns:
-        if not schema.has(name):
-            raise SourceError(f"{where}: the punctuation names {name!r}, which is no column of the stream"
-                              f"{did_you_mean(name, schema.columns)}")
-    if attribute is None:
-        raise SourceError(f"{where}: nothing orders the stream, so a punctuation has no meaning; name its time column")
-    try:
-        return Punctuation.from_json(part.patterns, attribute, schema.ordinal_kind(attribute), schema.columns)
+        if unknown is None and attribute is not None:
+            return Punctuation.from_json(part.patterns, attribute, schema.ordinal_kind(attribute), schema.columns)
+        problem = "nothing orders the stream, so a punctuation has no meaning; name its time column" \
+            if unknown is None else f"the punctuation names {unknown!r}, which is no column of the stream" \
+                                    f"{did_you_mean(unknown, schema.columns)}"
     except ValueError as error:
-        raise SourceError(f"{where}: {error}") from error
+        problem = str(error)
+    return BadRows([BadRow(f"{path}:{part.line}", problem, row=part.text.decode(errors="replace"))])
 
 
 def _schema(files: list[Path], kind: Format, *, times: Collection[str], tolerant: bool, max_line: int) -> pa.Schema:

@@ -24,9 +24,7 @@ def normal_type(data_type: pa.DataType) -> pa.DataType:
         return TIMESTAMP
     if pa.types.is_dictionary(data_type):
         return normal_type(data_type.value_type)
-    if pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
-        return pa.string()
-    if pa.types.is_null(data_type):
+    if pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type) or pa.types.is_null(data_type):
         return pa.string()
     return SIGNED.get(data_type, data_type)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isfinite, isnan
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
-from panewise.core.errors import PanewiseError, SourceError
+from panewise.core.errors import PanewiseError, SourceError, telling
 from panewise.core.tables import shown_rows
 from panewise.core.time import format_timestamp, parse_timestamp
 from panewise.files.formats import Format, format_of
@@ -174,12 +174,8 @@ class ResultFile(AbstractContextManager["ResultFile"]):
         with suppress(OSError):
             disk.remove(self._staged)
 
-    @contextmanager
-    def _plain(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise SourceError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+    def _plain(self) -> AbstractContextManager[None]:
+        return telling(f"{self.path}: cannot be written")
 
 
 class _StagedFile(disk.DurableFile):

@@ -4,13 +4,13 @@
 there are is an allow-list (``registry``), held against Spark's own answers by ``tests/functions``.
 """
 
-from panewise.functions.evaluation import check_condition, evaluate, truth, type_of
+from panewise.functions.binding.evaluation import check_condition, evaluate, truth, type_of
 
 __all__ = ["check_condition", "evaluate", "supported_names", "truth", "type_of"]
 
 
 def supported_names() -> frozenset[str]:
     """Every function that can be called."""
-    from panewise.functions import library
+    from panewise.functions.binding import library
 
     return library.supported_names()

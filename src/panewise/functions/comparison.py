@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.functions import logic
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant, Lazy
-from panewise.functions.frame import Datum, as_array
-from panewise.functions.registry import function, operator
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant, Lazy
+from panewise.functions.binding.frame import Datum, as_array
+from panewise.functions.binding.registry import function, operator
 from panewise.functions.types import BOOLEAN, is_decimal, is_float, is_nested, type_name
 
 COMPARISONS = {"=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater,

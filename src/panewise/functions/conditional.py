@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.functions import logic
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant, Lazy
-from panewise.functions.frame import Datum
-from panewise.functions.kinds import ANY
-from panewise.functions.registry import function, special
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant, Lazy
+from panewise.functions.binding.frame import Datum
+from panewise.functions.binding.kinds import ANY
+from panewise.functions.binding.registry import function, special
 from panewise.functions.types import BOOLEAN, DOUBLE, VOID, is_float
 
 

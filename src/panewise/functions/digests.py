@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Callable
 from urllib.parse import quote_plus, unquote_to_bytes
 
-from panewise.functions.by_value import ValueFailure, value_function
-from panewise.functions.frame import Datum
-from panewise.functions.registry import function
+from panewise.functions.binding.by_value import ValueFailure, value_function
+from panewise.functions.binding.frame import Datum
+from panewise.functions.binding.registry import function
 from panewise.functions.types import BIGINT, BINARY, BOOLEAN, INT, STRING
 
 CHARSETS = {"US-ASCII": "ascii", "ISO-8859-1": "latin-1", "UTF-8": "utf-8", "UTF-16BE": "utf-16-be",

@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import operator
 from panewise.functions.comparison import comparison_of, must_have_order
-from panewise.functions.frame import Here
 from panewise.functions.logic import chosen_values
-from panewise.functions.registry import operator
 from panewise.functions.types import STRING, VOID, type_name
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import operator
 from panewise.functions.casts.outcome import nulls_of
-from panewise.functions.frame import Here
 from panewise.functions.nested.lists import elements_of, sizes_of, starts_of
-from panewise.functions.registry import operator
+from panewise.functions.numbers.unscaled import digits_of
 from panewise.functions.types import BIGINT, BINARY, INT, STRING, is_decimal, is_float, type_name
-from panewise.functions.unscaled import digits_of
 
 Array = np.ndarray[Any, Any]
 SEED = 42

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.errors import EvaluationError
-from panewise.functions.bound import Bound
-from panewise.functions.frame import Datum, Frame, scattered
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Datum, Frame, scattered
 
 
 def conjunction(frame: Frame, parts: tuple[Bound, ...], _: pa.DataType) -> Datum:

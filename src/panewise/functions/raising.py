@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant
-from panewise.functions.frame import Datum, Here
-from panewise.functions.registry import function, special
-from panewise.functions.spans import WIDEST, span_of
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.registry import function, special
+from panewise.functions.binding.spans import WIDEST, span_of
 from panewise.functions.types import BOOLEAN, STRING, VOID, type_name
 
 RAISED = "USER_RAISED_EXCEPTION"

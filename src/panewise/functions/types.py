@@ -7,7 +7,6 @@ reading without a zone; ``INTERVAL_DAYS`` is Spark's day-time interval, ``INTERV
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import pyarrow as pa
@@ -152,11 +151,6 @@ def decimal_of(of: pa.DataType) -> pa.DataType:
     return pa.decimal128(_DIGITS[of], 0)
 
 
-def bounded_decimal(precision: int, scale: int) -> pa.DataType:
-    """A decimal cut to 38 digits, without keeping integral digits (Spark's ``bounded``)."""
-    return pa.decimal128(min(precision, MAX_PRECISION), min(scale, MAX_PRECISION))
-
-
 def adjusted_decimal(precision: int, scale: int) -> pa.DataType:
     """The result of decimal arithmetic: integral digits are kept, at least six fractional ones where there are six.
 
@@ -171,9 +165,14 @@ def adjusted_decimal(precision: int, scale: int) -> pa.DataType:
 
 
 def wider_decimal(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The decimal that holds the values of both."""
-    scale = max(one.scale, other.scale)
-    return bounded_decimal(max(one.precision - one.scale, other.precision - other.scale) + scale, scale)
+    """The decimal that holds the values of both; where it would be too long the fraction gives way.
+
+    >>> wider_decimal(pa.decimal128(20, 0), pa.decimal128(38, 38))
+    Decimal128Type(decimal128(38, 18))
+    """
+    integral = max(one.precision - one.scale, other.precision - other.scale)
+    scale = min(max(one.scale, other.scale), MAX_PRECISION - integral)
+    return pa.decimal128(integral + scale, scale)
 
 
 def tightest(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
@@ -202,6 +201,9 @@ def tightest(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         inner = wider(one.value_type, other.value_type)
         return None if inner is None else pa.list_(inner)
     if t.is_map(one) and t.is_map(other):
+        keys = {one.key_type, other.key_type}
+        if (STRING in keys and keys - {STRING, BINARY, VOID}) or keys == {DATE, TIMESTAMP_NTZ}:
+            return None  # casts that Spark does not trust to give a key, which may not be null
         key, item = wider(one.key_type, other.key_type), wider(one.item_type, other.item_type)
         return None if key is None or item is None else pa.map_(key, item)
     if t.is_struct(one) and t.is_struct(other) and len(one) == len(other) and \
@@ -241,25 +243,6 @@ def renamed(given: pa.DataType, like: pa.DataType) -> pa.DataType:
     if t.is_list(given) and t.is_list(like):
         return pa.list_(renamed(given.value_type, like.value_type))
     return given
-
-
-def united(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """The columns of a UNION: names of the first part, types that hold the values of all.
-
-    >>> united([pa.schema({"n": pa.int64()}), pa.schema({"m": pa.decimal128(11, 2)})])
-    n: decimal128(22, 2)
-    """
-    def common(column: str, types: list[pa.DataType]) -> pa.DataType:
-        found: pa.DataType | None = types[0]
-        for one in types[1:]:
-            found = found if found is None or found == one else tightest(found, one)
-        if found is None:  # types that Spark has not, or that only Arrow widens
-            alone = [pa.schema([(column, one)]) for one in types]
-            found = pa.unify_schemas(alone, promote_options="permissive").field(0).type
-        return found
-
-    return pa.schema([(name, common(name, [schema.field(i).type for schema in schemas]))
-                      for i, name in enumerate(schemas[0].names)])
 
 
 def widest(types: list[pa.DataType]) -> pa.DataType | None:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
 from panewise.aggregates.compiled_form import compiled_form
-from panewise.core.errors import UnsupportedError
-from panewise.kernels.adaptive import AdaptiveKernel
-from panewise.kernels.base import WindowKernel
-from panewise.kernels.buffering import BufferingKernel
-from panewise.kernels.landmark import LandmarkKernel, endless
-from panewise.kernels.numbered import NumberedKernel
-from panewise.kernels.paned import PanedKernel
-from panewise.kernels.partials import BoundAggregate
-from panewise.kernels.rows import RowKernel
-from panewise.kernels.session import SessionKernel
-from panewise.kernels.tuple_slide import TupleSlideKernel
-from panewise.kernels.two_level import TwoLevelKernel
-from panewise.kernels.wid import WidKernel
+from panewise.kernels.baselines.buffering import BufferingKernel
+from panewise.kernels.baselines.two_level import TwoLevelKernel
+from panewise.kernels.contract.kernel import WindowKernel
+from panewise.kernels.contract.partials import BoundAggregate
+from panewise.kernels.growing.landmark import LandmarkKernel, endless
+from panewise.kernels.growing.session import SessionKernel
+from panewise.kernels.panes.pane_kernel import PanedKernel
+from panewise.kernels.positions.numbered import NumberedKernel
+from panewise.kernels.positions.rows import RowKernel
+from panewise.kernels.positions.tuple_slide import TupleSlideKernel
+from panewise.kernels.window_ids.adaptive import AdaptiveKernel
+from panewise.kernels.window_ids.context_free import follows_from_row
+from panewise.kernels.window_ids.wid import WidKernel
 from panewise.progress.late import LatePolicy
-from panewise.windows.base import Clock, ContextClass, WindowSpec
+from panewise.windows.base import Clock, WindowSpec
 from panewise.windows.count import CountWindow
-from panewise.windows.predicate import PredicateWindow
 from panewise.windows.rows import RowWindow
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
@@ -41,39 +43,70 @@ class Request:
     partition: tuple[str, ...] = ()
 
 
+AMOUNTS = frozenset({"slack"})
+"""Options that are amounts of the windowing attribute."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a kernel."""
+
+    name: str
+    default: Any
+    among: tuple[str, ...] = ()
+    """The names it may be, where it is one."""
+
+    def read(self, value: Any, amount: Callable[[Any], int]) -> Any:
+        """A value, also as text, in the type of the default."""
+        if self.name in AMOUNTS:
+            return amount(value)
+        if isinstance(self.default, bool):
+            return {"true": True, "false": False}[str(value).lower()]
+        if self.among and value not in self.among:
+            raise ValueError("no such name")
+        if isinstance(self.default, int) and float(value) != int(float(value)):
+            raise ValueError("no whole number")
+        return type(self.default)(value)
+
+    @property
+    def expected(self) -> str:
+        """What it may be, in words."""
+        if self.name in AMOUNTS:
+            return "an amount of the windowing attribute"
+        words = {bool: "true or false", int: "a whole number", float: "a number"}
+        return words.get(type(self.default), f"one of {', '.join(self.among)}")
+
+
 @dataclass(frozen=True)
 class Entry:
     """A kernel and what it can run."""
 
     kernel: type[WindowKernel]
     runs: Callable[[Request], bool]
+    keeps: str
+    """The state it keeps, in words."""
 
     @property
     def name(self) -> str:
         """What explain and ``strategy=`` call it."""
         return self.kernel.name
 
+    @cached_property
+    def options(self) -> dict[str, Option]:
+        """The options of the kernel beside the window, the groups and the aggregates."""
+        made = self.kernel.__init__
+        types = get_type_hints(made)
+        return {p.name: Option(p.name, p.default, tuple(map(str, get_args(types[p.name]))) if isinstance(p.default, str)
+                               else ()) for p in signature(made).parameters.values()
+                if p.kind is Parameter.KEYWORD_ONLY and p.name not in {"attribute", "late", "partition"}}
+
 
 def _context_free(request: Request) -> bool:
-    spec = request.spec
-    return (spec.context_class is ContextClass.CF and spec.clock not in (Clock.ORDER, Clock.PARTITION_ORDER)
-            and not endless(spec))
+    return follows_from_row(request.spec)
 
 
-def _endless(request: Request) -> bool:
-    return endless(request.spec)
-
-
-def _sessions(request: Request) -> bool:
-    return isinstance(request.spec, SessionWindow)
-
-
-def _positions(request: Request) -> bool:
-    return isinstance(request.spec, RowWindow | CountWindow)
-
-
-def _by_tuple(request: Request) -> bool:
-    return isinstance(request.spec, TupleSlideWindow)
+def _of_kind(*kinds: type[WindowSpec]) -> Callable[[Request], bool]:
+    return lambda request: isinstance(request.spec, kinds)
 
 
 def _panes(request: Request) -> bool:
@@ -83,17 +116,20 @@ def _panes(request: Request) -> bool:
 
 
 KERNELS: tuple[Entry, ...] = (
-    Entry(PanedKernel, _panes),
-    Entry(WidKernel, _context_free),
-    Entry(AdaptiveKernel, _context_free),
-    Entry(BufferingKernel, _context_free),
-    Entry(TwoLevelKernel, _context_free),
-    Entry(LandmarkKernel, _endless),
-    Entry(SessionKernel, _sessions),
-    Entry(RowKernel, _positions),
-    Entry(TupleSlideKernel, _by_tuple),
+    Entry(PanedKernel, _panes, "partials by pane and group, in arrays"),
+    Entry(WidKernel, _context_free, "a partial by group and range of window ids"),
+    Entry(AdaptiveKernel, _context_free, "by group rows or partials, whichever are smaller"),
+    Entry(BufferingKernel, _context_free, "the rows of open windows"),
+    Entry(TwoLevelKernel, _context_free, "partials in a table of fixed size, and those it puts out"),
+    Entry(LandmarkKernel, lambda request: endless(request.spec), "a partial by group that only grows"),
+    Entry(SessionKernel, _of_kind(SessionWindow), "a partial by group and open session"),
+    Entry(RowKernel, _of_kind(RowWindow, CountWindow), "states of the newest rows by group"),
+    Entry(TupleSlideKernel, _of_kind(TupleSlideWindow), "the rows that windows to come may hold"),
 )
-"""The first that runs a request is its default."""
+"""The first that runs a request is the usual one."""
+
+
+BY_NAME = {entry.name: entry for entry in KERNELS}
 
 
 def able(request: Request) -> Iterator[Entry]:
@@ -101,25 +137,15 @@ def able(request: Request) -> Iterator[Entry]:
     return (entry for entry in KERNELS if entry.runs(request))
 
 
-def make_kernel(spec: WindowSpec, keys: pa.Schema, aggregates: Sequence[BoundAggregate], *, attribute: str,
-                late: str | LatePolicy = LatePolicy.DROP, partition: Sequence[str] = (),
-                strategy: str = "auto", by_position: bool = False) -> WindowKernel:
-    """A kernel for a window aggregate: the default one, or the one named.
+def make_kernel(request: Request, kernel: str, *, attribute: str, late: str | LatePolicy = LatePolicy.DROP,
+                by_position: bool = False, options: Mapping[str, Any] | None = None) -> WindowKernel:
+    """The kernel of that name for a window aggregate.
 
     ``by_position`` says that the windowing attribute is ``row-num``; kinds that do not count rows by themselves get
     them numbered.
     """
-    while isinstance(spec, PredicateWindow):  # rows that fail it do not come here
-        spec = spec.spec
-    request = Request(spec, keys, tuple(aggregates), tuple(partition))
-    entries = list(able(request))
-    if not entries:
-        raise UnsupportedError(f"no kernel runs {spec.kind} windows; use engine='oracle'")
-    if strategy != "auto":
-        entries = [entry for entry in entries if entry.name == strategy]
-        if not entries:
-            names = ", ".join(entry.name for entry in able(request))
-            raise UnsupportedError(f"the strategy {strategy!r} does not run these {spec.kind} windows: use {names}")
-    kernel = entries[0].kernel(spec, keys, aggregates, attribute=attribute, late=late, partition=partition)
+    spec = request.spec.plain  # rows that fail a condition do not come here
+    made = BY_NAME[kernel].kernel(spec, request.keys, request.aggregates, attribute=attribute, late=late,
+                                  partition=request.partition, **(options or {}))
     counts_itself = spec.clock in (Clock.ORDER, Clock.PARTITION_ORDER)
-    return NumberedKernel(kernel) if by_position and not counts_itself else kernel
+    return NumberedKernel(made) if by_position and not counts_itself else made

@@ -6,8 +6,7 @@ knows how a node is evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
 
@@ -15,11 +14,21 @@ from panewise.core.generators import Generator
 from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
-from panewise.core.schema import SourceSchema
+from panewise.core.schema import ROW_NUM_NAMES, SourceSchema
+from panewise.plan.node import AggregateCall as AggregateCall  # noqa: PLC0414 (known by this module)
+from panewise.plan.node import Computed as Computed  # noqa: PLC0414
+from panewise.plan.node import NamedScalar as NamedScalar  # noqa: PLC0414
+from panewise.plan.node import Node as Node  # noqa: PLC0414
+from panewise.plan.node import OfNodes as OfNodes  # noqa: PLC0414
+from panewise.plan.node import folded as folded  # noqa: PLC0414
 from panewise.windows.base import WindowSpec
 
 WINDOW_COLUMN = "window"  # struct<start, end>, as Spark names it
 WID_COLUMN = "wid"
+INSTANT = "window.time"
+"""The last instant of the window of a result: the time of the row that the result is for what reads it as a stream."""
+WINDOW_TIMES = ("window.start", "window.end", INSTANT)
+"""What a window above may go by."""
 POSITION_COLUMN = "<row-num>"
 """The position of a row among those its window counts, where something above asks for it; no query can name it."""
 
@@ -50,75 +59,15 @@ class WindowClause:
     """Whether a window by rows shows the position of every row too."""
 
     @property
+    def reads(self) -> frozenset[str]:
+        """The columns of a row that the window looks at; positions of rows are in none."""
+        columns = frozenset({self.attribute, *self.partition}) - ROW_NUM_NAMES
+        return columns | (self.predicate.columns if self.predicate is not None else frozenset())
+
+    @property
     def has_time_range(self) -> bool:
         """Whether results carry ``window`` (start, end) rather than ``wid``."""
-        return self.spec.kind in {"sliding", "tumbling", "calendar", "session"} and self.ordinal is not OrdinalKind.ROWS
-
-
-@dataclass(frozen=True)
-class NamedScalar:
-    """An output column: its name and how it is computed."""
-
-    name: str
-    scalar: Scalar
-
-    @classmethod
-    def column(cls, name: str) -> NamedScalar:
-        """A column under its own name."""
-        return cls(name, Scalar.column(name))
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """An aggregate in a SELECT list: the function, its argument columns and its constant parameters."""
-
-    name: str
-    """The output column."""
-    function: str
-    arguments: tuple[Scalar, ...] = ()
-    parameters: tuple[int | float | str, ...] = ()
-    """Constants that fix the function, such as the fraction of a quantile."""
-    distinct: bool = False
-
-
-@dataclass(frozen=True)
-class Node:
-    """Base of all plan nodes."""
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        """The plans this node reads."""
-        found: list[Node] = []
-        for name in self.__dataclass_fields__:  # asked for at every step of every walk; fields() costs three times it
-            value = getattr(self, name)
-            if isinstance(value, Node):
-                found.append(value)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Node):
-                found.extend(value)
-        return tuple(found)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the output columns; the first input's unless a node says otherwise."""
-        return self.inputs[0].columns
-
-    def with_inputs(self, *inputs: Node) -> Self:
-        """The same node over other inputs."""
-        remaining = iter(inputs)
-        changes: dict[str, object] = {}
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if isinstance(value, Node):
-                changes[name] = next(remaining)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Node):
-                changes[name] = tuple([next(remaining) for _ in value])
-        return replace(self, **changes)
-
-    def walk(self) -> Iterator[Node]:
-        """This node and everything below it, parents first."""
-        yield self
-        for child in self.inputs:
-            yield from child.walk()
+        return self.spec.shows_range and self.ordinal is not OrdinalKind.ROWS
 
 
 @dataclass(frozen=True)
@@ -132,6 +81,22 @@ class Named(Node):
     def columns(self) -> tuple[str, ...]:
         """The schema's columns."""
         return tuple(self.schema.columns)
+
+    @property
+    def columns_known(self) -> bool:
+        """Not where the schema is open."""
+        return not self.schema.open
+
+    def has(self, column: str) -> bool:
+        """By the schema."""
+        return self.schema.has(column)
+
+
+def below_selections(plan: Node) -> Node:
+    """The first node from the root down that is neither a selection nor a projection."""
+    while isinstance(plan, Filter | Project):
+        plan = plan.input
+    return plan
 
 
 def zone_of(plan: Node) -> str:
@@ -176,10 +141,16 @@ class Relayed(Named):
 
 
 @dataclass(frozen=True)
-class Qualify(Node):
-    """Prefix every column with an alias, as the sources of a join are: ``ts`` becomes ``M1.ts``."""
+class PerRow(Node):
+    """Base of nodes that look at one row of their one input at a time."""
 
     input: Node
+
+
+@dataclass(frozen=True)
+class Qualify(PerRow):
+    """Prefix every column with an alias, as the sources of a join are: ``ts`` becomes ``M1.ts``."""
+
     alias: str
 
     @property
@@ -187,20 +158,30 @@ class Qualify(Node):
         """Prefixed names."""
         return tuple(f"{self.alias}.{c}" for c in self.input.columns)
 
+    def has(self, column: str) -> bool:
+        """With the prefix."""
+        return column.startswith(f"{self.alias}.") and self.input.has(column.removeprefix(f"{self.alias}."))
+
+    def comes_from(self, column: str) -> tuple[tuple[Node, str], ...]:
+        """Without the prefix."""
+        return ((self.input, column.removeprefix(f"{self.alias}.")),)
+
+    def shown_as(self, column: str) -> tuple[str, ...]:
+        """With the prefix."""
+        return (f"{self.alias}.{column}",)
+
 
 @dataclass(frozen=True)
-class Filter(Node):
+class Filter(PerRow):
     """Rows for which the predicate is true."""
 
-    input: Node
     predicate: Scalar
 
 
 @dataclass(frozen=True)
-class Project(Node):
+class Project(Computed, PerRow):
     """Computed columns, duplicates kept."""
 
-    input: Node
     items: tuple[NamedScalar, ...]
 
     @property
@@ -208,28 +189,44 @@ class Project(Node):
         """The items' names."""
         return tuple(item.name for item in self.items)
 
+    def comes_from(self, column: str) -> tuple[tuple[Node, str], ...]:
+        """Of an item that is a column and nothing else."""
+        below = next((item.scalar.column_name for item in self.items if item.name == column), None)
+        return () if below is None else ((self.input, below),)
+
+    def shown_as(self, column: str) -> tuple[str, ...]:
+        """The names of the items that are this column."""
+        return tuple(item.name for item in self.items if item.scalar.column_name == column)
+
 
 @dataclass(frozen=True)
-class Explode(Node):
+class Explode(PerRow):
     """A row for every element of a collection: the columns of the row it is of, then those of the element.
 
     Elements follow each other in their order, and are as old as their row. A row whose collection is null or empty has
     none, or one of nulls where ``outer``.
     """
 
-    input: Node
     generator: Generator
     collection: Scalar
     names: tuple[str, ...]
     """Of the columns it adds: the place, if it is shown, then the element, the key and the value, or the fields."""
     outer: bool = False
     number: int = 0
-    """Which of the generators of a query this is: tells elements of two of them apart where both are of one row."""
+    """Which of the generators of a query this is: distinguishes elements of two of them that are of one row."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The input's, then its own."""
         return (*self.input.columns, *self.names)
+
+    def has(self, column: str) -> bool:
+        """Of the element or of its row."""
+        return column in self.names or self.input.has(column)
+
+    def comes_from(self, column: str) -> tuple[tuple[Node, str], ...]:
+        """Not of elements."""
+        return () if column in self.names else ((self.input, column),)
 
     @property
     def call(self) -> str:
@@ -246,8 +243,12 @@ class Window(Node):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input's; with the position of each row where the window tells it."""
+        """The input's; with the position of each row where the window shows it."""
         return (*self.input.columns, POSITION_COLUMN) if self.clause.numbered else self.input.columns
+
+    def has(self, column: str) -> bool:
+        """A position of its own, or a column of its input."""
+        return (self.clause.numbered and column == POSITION_COLUMN) or self.input.has(column)
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,12 @@ class Union(Node):
     """Bag union; columns by position, named by the first input."""
 
     parts: tuple[Node, ...]
+
+    def comes_from(self, column: str) -> tuple[tuple[Node, str], ...]:
+        """Of every part the one at its place."""
+        place = self.columns.index(column) if column in self.columns else None
+        return () if place is None else \
+            tuple((part, part.columns[place]) for part in self.parts if place < len(part.columns))
 
 
 @dataclass(frozen=True)
@@ -266,16 +273,18 @@ class Distinct(Node):
 
 
 @dataclass(frozen=True)
-class WindowAggregate(Node):
+class WindowAggregate(Computed):
     """One result row per group and window (window ids as data, Li 5 and 6).
 
-    Output: the keys, then ``window`` or ``wid``, then the aggregates.
+    Output: the keys, then ``window`` or ``wid``, then the aggregates, then the times that are asked for.
     """
 
     input: Node
     window: WindowClause
     keys: tuple[NamedScalar, ...]
     aggregates: tuple[AggregateCall, ...]
+    times: tuple[str, ...] = ()
+    """Which of the ``WINDOW_TIMES`` are columns of their own, because a window above goes by them."""
 
     @property
     def window_column(self) -> str:
@@ -285,11 +294,11 @@ class WindowAggregate(Node):
     @property
     def columns(self) -> tuple[str, ...]:
         """Keys, window, aggregates."""
-        return (*(k.name for k in self.keys), self.window_column, *(a.name for a in self.aggregates))
+        return (*(k.name for k in self.keys), self.window_column, *(a.name for a in self.aggregates), *self.times)
 
 
 @dataclass(frozen=True)
-class GroupAggregate(Node):
+class GroupAggregate(Computed):
     """Aggregates over the current contents of a relation; a new row per group replaces the old (rule U4)."""
 
     input: Node
@@ -315,6 +324,11 @@ class Pairs(Node):
         """Left, then right."""
         return (*self.left.columns, *self.right.columns)
 
+    @property
+    def passes(self) -> tuple[Node, ...]:
+        """Both."""
+        return self.inputs
+
 
 @dataclass(frozen=True)
 class Join(Pairs):
@@ -325,14 +339,21 @@ class Join(Pairs):
 
 @dataclass(frozen=True)
 class TimePairs(Pairs):
-    """Rows of two streams whose times meet; ``kind`` says what becomes of rows that meet nobody."""
+    """Rows of two streams whose times meet; ``kind`` says what becomes of rows that meet no other."""
 
+    left_time: str
+    right_time: str
     kind: JoinKind = field(default=JoinKind.INNER, kw_only=True)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Left, then right unless only left rows come out."""
         return self.left.columns if self.kind.left_only else (*self.left.columns, *self.right.columns)
+
+    @property
+    def passes(self) -> tuple[Node, ...]:
+        """Both unless only left rows come out."""
+        return (self.left,) if self.kind.left_only else self.inputs
 
 
 @dataclass(frozen=True)
@@ -344,8 +365,6 @@ class BandJoin(TimePairs):
     ``bounds`` says which ends count: ``both``, ``left``, ``right`` or ``strict``.
     """
 
-    left_time: str
-    right_time: str
     left_range: int
     right_range: int
     predicate: Scalar | None = None
@@ -354,12 +373,15 @@ class BandJoin(TimePairs):
 
 @dataclass(frozen=True)
 class TumblingJoin(TimePairs):
-    """Pairs of rows of two streams whose times fall in the same tumbling bucket (Li 2.8)."""
+    """Pairs of rows of two streams whose times fall in the same tumbling bucket (Li 2.8), counted from ``origin``."""
 
-    left_time: str
-    right_time: str
     range: int
     predicate: Scalar | None = None
+    origin: int = 0
+
+    def bucket(self, time: int) -> int:
+        """Where the bucket of a time begins."""
+        return time - (time - self.origin) % self.range
 
 
 @dataclass(frozen=True)
@@ -375,23 +397,29 @@ class TableJoin(Node):
         """Input, then table."""
         return (*self.input.columns, *self.table.columns)
 
+    @property
+    def passes(self) -> tuple[Node, ...]:
+        """Both."""
+        return self.inputs
+
 
 @dataclass(frozen=True)
-class SemiJoin(Node):
+class Existence(Node):
+    """Left rows by whether there is a match."""
+
+    left: Node
+    right: Node
+    predicate: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class SemiJoin(Existence):
     """Left rows with at least one match (EXISTS)."""
 
-    left: Node
-    right: Node
-    predicate: Scalar | None = None
-
 
 @dataclass(frozen=True)
-class AntiJoin(Node):
+class AntiJoin(Existence):
     """Left rows without a match (NOT EXISTS; Golab erratum E11)."""
-
-    left: Node
-    right: Node
-    predicate: Scalar | None = None
 
 
 @dataclass(frozen=True)

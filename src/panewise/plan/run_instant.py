@@ -7,10 +7,9 @@ checkpoint keeps the instant, and a run that goes on from it puts the same one i
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,12 +47,16 @@ def begun_at(plan: Node, instant: datetime) -> Node:
     "t < CAST('2026-01-01 20:00:00+00:00' AS TIMESTAMP) AND d = CAST('2026-01-02' AS DATE)"
     """
     zone = zone_of(plan)
-    found: Node = _with_scalars(plan, lambda scalar: _placed(scalar.sql, instant, zone))
+
+    def visit(node: Node) -> Node:
+        return node.rebuilt(visit).with_scalars(lambda scalar: _placed(scalar.sql, instant, zone))
+
+    found = visit(plan)
     return plan if found is plan else written(found, text_of(plan))
 
 
 def warn_of_the_clock(plan: Node) -> None:
-    """Tell the user of a run without end that its clock stands still."""
+    """Warn the user of a run without end that its clock stands still."""
     if reads_the_clock(plan):
         warnings.warn("now() is the instant the run began, for as long as it runs and after a restart from its "
                       "checkpoint: for the time of a row, use its time column", PanewiseWarning, stacklevel=3)
@@ -76,16 +79,15 @@ def _constant(node: exp.Expr, instant: datetime, zone: str) -> exp.Expr | None:
     if not isinstance(node, exp.Func) or node.expressions or isinstance(node, exp.Column):
         return None
     name = (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-    if name in ("now", "current_timestamp"):
-        return _cast(instant.isoformat(" "), "TIMESTAMP")
     local = _local(instant, zone)
-    if name in ("current_date", "curdate"):
-        return _cast(date.isoformat(local.date()), "DATE")
-    if name == "localtimestamp":
-        return _cast(local.isoformat(" "), "TIMESTAMP_NTZ")
-    if name == "unix_timestamp":
-        return _cast(str(int(instant.timestamp())), "BIGINT")
-    return None
+    found = {
+        "now": (instant.isoformat(" "), "TIMESTAMP"), "current_timestamp": (instant.isoformat(" "), "TIMESTAMP"),
+        "current_date": (local.date().isoformat(), "DATE"), "curdate": (local.date().isoformat(), "DATE"),
+        "localtimestamp": (local.isoformat(" "), "TIMESTAMP_NTZ"),
+        "unix_timestamp": (str(int(instant.timestamp())), "BIGINT")}.get(name)
+    if found is None:
+        return None
+    return exp.Cast(this=exp.Literal.string(found[0]), to=exp.DataType.build(found[1], dialect="spark"))
 
 
 def _local(instant: datetime, zone: str) -> datetime:
@@ -93,29 +95,3 @@ def _local(instant: datetime, zone: str) -> datetime:
     clocks = session_zone(zone)
     micros = (instant - EPOCH) // timedelta(microseconds=1)
     return (EPOCH + timedelta(microseconds=int(clocks.to_local(np.array([micros]))[0]))).replace(tzinfo=None)
-
-
-def _cast(text: str, kind: str) -> exp.Expr:
-    from sqlglot import exp
-
-    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="spark"))
-
-
-def _with_scalars(value: Any, change: Any) -> Any:
-    """A plan, or a part of one, with other expressions; parts that have none stay the objects they are."""
-    if isinstance(value, Scalar):
-        found = change(value)
-        return value if found == value else found
-    if isinstance(value, tuple):
-        parts = tuple(_with_scalars(part, change) for part in value)
-        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
-    changed = {}
-    for field in fields(value):
-        if field.init:
-            part = getattr(value, field.name)
-            found = _with_scalars(part, change)
-            if found is not part:
-                changed[field.name] = found
-    return replace(value, **changed) if changed else value

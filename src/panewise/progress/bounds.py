@@ -6,16 +6,16 @@ the group. A row below it is late; a window that ends at or below it is complete
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.core.errors import CheckpointError, ProgressError
+from panewise.core.errors import CheckpointError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.notation import value_from_state, value_to_state
 from panewise.progress.patterns import (
@@ -31,7 +31,6 @@ from panewise.progress.patterns import (
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
-Regress = Literal["ignore", "error"]
 Key = tuple[Any, ...]
 
 
@@ -66,8 +65,7 @@ class GroupBounds:
 class BoundTable:
     """Current bounds of one stream on one attribute: one for all rows, and one per group of constants.
 
-    Bounds never go back. A punctuation that repeats or weakens what is known changes nothing; ``regress="error"``
-    refuses one that weakens its own earlier statement, which a source that keeps its promises never sends.
+    Bounds never go back: a punctuation that repeats or weakens what is known changes nothing.
 
     >>> table = BoundTable("ts")
     >>> table.advance(Punctuation.below("ts", 60, seg_id="s1")), table.advance(Punctuation.below("ts", 30))
@@ -76,9 +74,8 @@ class BoundTable:
     (60, 30, 30)
     """
 
-    def __init__(self, attribute: str, *, regress: Regress = "ignore") -> None:
+    def __init__(self, attribute: str) -> None:
         self.attribute = attribute
-        self.regress: Regress = regress
         self.linear = NO_BOUND
         self.groups: dict[tuple[str, ...], GroupBounds] = {}
         self.selections: list[tuple[Punctuation, int]] = []
@@ -117,7 +114,6 @@ class BoundTable:
     def advance_to(self, bound: int) -> bool:
         """Take a bound for all rows in."""
         if bound <= self.linear:
-            self._check_regress(bound, self.linear, "all rows")
             return False
         self.linear = bound
         if self.groups:
@@ -136,12 +132,8 @@ class BoundTable:
 
     def _advance_group(self, names: tuple[str, ...], key: Key, bound: int) -> bool:
         table = self.groups.get(names)
-        known = table.bounds.get(key, NO_BOUND) if table else NO_BOUND
-        if bound <= known:
-            self._check_regress(bound, known, ", ".join(f"{n} = {v}" for n, v in zip(names, key, strict=True)))
-            return False
         if bound <= self.bound_for(dict(zip(names, key, strict=True))):
-            return False  # a wider promise already says so
+            return False  # the same promise, or a wider one, already says so
         (table or self.groups.setdefault(names, GroupBounds(names))).set(key, bound)
         return True
 
@@ -155,13 +147,6 @@ class BoundTable:
     def _keep_range(self, patterns: Punctuation, beyond: int) -> None:
         if beyond > self.linear and not any(p.subsumes(patterns) for p, _ in self.ranges):
             self.ranges = [*((p, b) for p, b in self.ranges if not patterns.subsumes(p)), (patterns, beyond)]
-
-    def _check_regress(self, bound: int, known: int, what: str) -> None:
-        if self.regress == "error" and bound < known:
-            raise ProgressError(
-                f"punctuation goes backwards: {self.attribute} < {bound} for {what} after {self.attribute} < {known}; "
-                "bounds of one stream must not decrease"
-            )
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -196,29 +181,6 @@ class BoundTable:
                 covered = np.logical_and.reduce([p.mask(columns[a]) for a, p in patterns.patterns])
                 best[covered & (best < bound)] = bound
         return best
-
-    def in_force(self, columns: Mapping[str, Any], rows: int, arrivals: Sequence[tuple[int, Punctuation]]) -> Ordinals:
-        """The bound before each row of a batch into which punctuation is mixed; the table is advanced by all of it.
-
-        ``arrivals`` are pairs (how many rows of the batch came before, punctuation), in order.
-        """
-        before = np.empty(rows, np.int64)
-        done = 0
-        for position, punctuation in arrivals:
-            if position > done and self._would_change(punctuation):
-                self._fill(before, columns, done, position)
-                done = position
-            self.advance(punctuation)
-        self._fill(before, columns, done, rows)
-        return before
-
-    def _would_change(self, punctuation: Punctuation) -> bool:
-        bound = punctuation.closes_below(self.attribute)
-        return bound is None or bound > self.linear
-
-    def _fill(self, before: Ordinals, columns: Mapping[str, Any], start: int, stop: int) -> None:
-        part = {n: c.slice(start, stop - start) for n, c in columns.items()}
-        before[start:stop] = self.bounds_for(part, stop - start)
 
     def group_keys(self) -> Iterable[dict[str, Any]]:
         """The groups that are ahead of the bound for all rows."""

@@ -7,18 +7,18 @@ here reads a clock or waits. Ticks are events between rows: where they fall matt
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from panewise.core.errors import ProgressError
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.time import DAY, SECOND
-from panewise.progress.generators import Extra, Generator, Observed
+from panewise.progress.generators import Extra, Generator, Observed, Wrapping
 from panewise.progress.watermarks import NO_BOUND
 
 
-class Timer(Generator):
+class Timer(Wrapping):
     """Publishes what another generator knows at every ``interval`` of the wall clock, and goes on in a lull.
 
     When the newest value seen is more than ``lull`` behind the clock, the bound becomes ``now - lull``: a source
@@ -34,15 +34,15 @@ class Timer(Generator):
     """
 
     kind: ClassVar[str] = "timer"
+    saved: ClassVar[tuple[str, ...]] = ("newest", "published", "last_tick")
 
     def __init__(self, inner: Generator, *, interval: int = 0, lull: int | None = None) -> None:
-        super().__init__()
+        super().__init__(inner)
         if interval < 0:
             raise ProgressError(f"the timer's interval must not be negative, it was {interval}")
         if lull is not None and lull < 0:
             raise ProgressError(f"the lull threshold must not be negative, it was {lull}")
-        self.inner, self.interval, self.lull = inner, interval, lull
-        self.columns = inner.columns
+        self.interval, self.lull = interval, lull
         self.newest = NO_BOUND
         self.published = NO_BOUND
         self.last_tick: int | None = None
@@ -72,18 +72,6 @@ class Timer(Generator):
     def _bound(self) -> int:
         return self.published if self.interval else max(self.published, self.inner.bound)
 
-    def group_bounds(self) -> list[tuple[dict[str, Any], int]]:
-        """Those of the generator it publishes."""
-        return self.inner.group_bounds()
-
-    def _save(self) -> Any:
-        return {"newest": self.newest, "published": self.published, "last_tick": self.last_tick,
-                "inner": self.inner.snapshot()}
-
-    def _load(self, state: Any) -> None:
-        self.newest, self.published, self.last_tick = state["newest"], state["published"], state["last_tick"]
-        self.inner.restore(state["inner"])
-
     def describe(self) -> str:
         """With the interval and the lull threshold."""
         parts = [f"every {self.interval}"] if self.interval else []
@@ -97,19 +85,19 @@ class Heartbeat(Generator):
     The distance is the sum of what can delay a row: the skew of the source's clock, disorder at the source, and
     latency on the way (Srivastava and Widom). A source that sends heartbeats of its own passes them to ``supply``.
 
-    >>> beat = Heartbeat(skew=2, disorder=5, latency=3)
+    >>> beat = Heartbeat(10)
     >>> beat.tick(100), beat.supply(95), beat.tick(101)
     (90, 95, 95)
     """
 
     kind: ClassVar[str] = "heartbeat"
+    saved: ClassVar[tuple[str, ...]] = ("reached",)
 
-    def __init__(self, *, skew: int = 0, disorder: int = 0, latency: int = 0) -> None:
+    def __init__(self, distance: int) -> None:
         super().__init__()
-        for name, amount in (("skew", skew), ("disorder", disorder), ("latency", latency)):
-            if amount < 0:
-                raise ProgressError(f"the {name} of a heartbeat must not be negative, it was {amount}")
-        self.distance = skew + disorder + latency
+        if distance < 0:
+            raise ProgressError(f"the distance of a heartbeat must not be negative, it was {distance}")
+        self.distance = distance
         self.reached = NO_BOUND
 
     def tick(self, now: int) -> int:
@@ -123,18 +111,12 @@ class Heartbeat(Generator):
     def _bound(self) -> int:
         return self.reached
 
-    def _save(self) -> Any:
-        return self.reached
-
-    def _load(self, state: Any) -> None:
-        self.reached = int(state)
-
     def describe(self) -> str:
         """With the distance."""
         return f"heartbeat {self.distance} behind the clock"
 
 
-class IdleSource(Generator):
+class IdleSource(Wrapping):
     """Marks a source idle when no row came for ``timeout``, so that a Meld stops waiting for it; a row wakes it up.
 
     The bound itself does not move: silence promises nothing. Rows count as seen at the next tick.
@@ -150,13 +132,13 @@ class IdleSource(Generator):
     """
 
     kind: ClassVar[str] = "idle"
+    saved: ClassVar[tuple[str, ...]] = ("idle", "last_active", "rows_since_tick")
 
     def __init__(self, inner: Generator, *, timeout: int) -> None:
-        super().__init__()
+        super().__init__(inner)
         if timeout <= 0:
             raise ProgressError(f"the idle timeout must be positive, not {timeout}")
-        self.inner, self.timeout = inner, timeout
-        self.columns = inner.columns
+        self.timeout = timeout
         self.last_active: int | None = None
         self.rows_since_tick = False
 
@@ -181,19 +163,6 @@ class IdleSource(Generator):
 
     def _bound(self) -> int:
         return self.inner.bound
-
-    def group_bounds(self) -> list[tuple[dict[str, Any], int]]:
-        """Those of the generator it watches."""
-        return self.inner.group_bounds()
-
-    def _save(self) -> Any:
-        return {"idle": self.idle, "last_active": self.last_active, "rows_since_tick": self.rows_since_tick,
-                "inner": self.inner.snapshot()}
-
-    def _load(self, state: Any) -> None:
-        self.idle, self.last_active = state["idle"], state["last_active"]
-        self.rows_since_tick = state["rows_since_tick"]
-        self.inner.restore(state["inner"])
 
     def describe(self) -> str:
         """With the timeout."""

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.compiling import compiled
 from panewise.core.errors import CheckpointError
 from panewise.core.ordinals import Ordinals
 from panewise.progress.jumps import JumpGuard
-from panewise.progress.trailing_numba import behind
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
 Extra = Mapping[str, Any]
@@ -29,7 +29,7 @@ Extra = Mapping[str, Any]
 class Trailing:
     """Bounds that follow the rows themselves: before each row, the largest value so far minus a delay.
 
-    Most rows are checked by a compiled loop that carries the bound along; the array is only made for who asks.
+    Most rows are checked by a compiled loop that carries the bound along; the array is made only when it is asked for.
     ``first`` is the bound before the first row; no value minus the delay wraps round.
 
     >>> Trailing(np.array([100, 95, 120]), 80, 10).array.tolist()
@@ -95,6 +95,8 @@ class Generator(ABC):
     """The name in policies, messages and saved state."""
     columns: tuple[str, ...] = ()
     """The columns, besides the windowing attribute, that ``observe`` needs in ``extra``."""
+    saved: ClassVar[tuple[str, ...]] = ()
+    """The fields that a kind saves as they are: numbers, true or false, or nothing."""
     idle: bool = False
     """Whether the source is silent for so long that a Meld should not wait for it."""
 
@@ -107,7 +109,7 @@ class Generator(ABC):
     def observe(self, values: Ordinals, extra: Extra | None = None, *, high: int | None = None) -> Observed:
         """Rows arrived, with these values of the windowing attribute, in this order.
 
-        ``high`` is the largest, from who looked at all of them already and found none beyond ``LIMIT``.
+        ``high`` is the largest, from a caller that has looked at all of them and found none beyond ``LIMIT``.
         """
         if high is not None and self.guard is None:
             seen = self._observe_checked(values, extra or {}, high)
@@ -193,12 +195,32 @@ class Generator(ABC):
         return values if self.guard is None else self.guard.believed(values)
 
     def _save(self) -> Any:
-        """The kind's own state; none unless it says otherwise."""
-        return None
+        return {name: getattr(self, name) for name in self.saved}
 
     def _load(self, state: Any) -> None:
-        if state is not None:
-            raise CheckpointError(f"saved progress of the policy {self.kind!r} holds a state it never has")
+        for name in self.saved:
+            if not isinstance(state[name], int | None):
+                raise TypeError(f"{name} is {state[name]!r}")
+            setattr(self, name, state[name])
+
+
+class Wrapping(Generator):
+    """A generator around another, whose bounds it passes on or holds back."""
+
+    def __init__(self, inner: Generator) -> None:
+        super().__init__()
+        self.inner, self.columns = inner, inner.columns
+
+    def group_bounds(self) -> list[tuple[dict[str, Any], int]]:
+        """Those of the generator inside."""
+        return self.inner.group_bounds()
+
+    def _save(self) -> Any:
+        return super()._save() | {"inner": self.inner.snapshot()}
+
+    def _load(self, state: Any) -> None:
+        super()._load(state)
+        self.inner.restore(state["inner"])
 
 
 class SourceSupplied(Generator):
@@ -228,3 +250,26 @@ def shifted_maxima(values: Ordinals, before_first: int) -> Ordinals:
 def minus(values: Ordinals, amount: int) -> Ordinals:
     """Bounds moved back by an amount; no bound stays no bound, and nothing wraps round."""
     return np.where(values < NO_BOUND + amount, NO_BOUND, values - amount)
+
+
+@compiled
+def _ascending(values: Ordinals) -> bool:
+    """Without a branch, several rows at a time: as rows mostly come, and then none is late."""
+    descents = 0
+    for row in range(1, len(values)):
+        descents += values[row] < values[row - 1]
+    return descents == 0
+
+
+@compiled
+def behind(values: Ordinals, first: int, delay: int, reached: int) -> npt.NDArray[np.bool_]:
+    """Which values are below ``reached``, or more than the delay below the largest before them."""
+    late = np.zeros(len(values), np.bool_)
+    bound = max(first, reached)
+    if delay >= 0 and (not len(values) or values[0] >= bound) and _ascending(values):
+        return late
+    for row in range(len(values)):
+        value = values[row]
+        late[row] = value < bound
+        bound = max(bound, value - delay)
+    return late

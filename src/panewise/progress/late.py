@@ -12,6 +12,7 @@ from enum import Enum
 
 import numpy as np
 
+from panewise.core.arrays import of_each
 from panewise.core.errors import LateRowError, ProgressError
 from panewise.core.names import did_you_mean
 from panewise.core.ordinals import OrdinalKind, Ordinals
@@ -27,6 +28,11 @@ class LatePolicy(Enum):
     SIDE = "side"              # as drop, and the rows go to the late output
     CONSISTENT = "consistent"  # a row counts in all of its windows or in none
     GENEROUS = "generous"      # a row counts in those of its windows that are still open
+
+    @property
+    def has_slack(self) -> bool:
+        """Whether late rows may still count (Li 3.1)."""
+        return self in {LatePolicy.CONSISTENT, LatePolicy.GENEROUS}
 
     @classmethod
     def parse(cls, text: str | LatePolicy) -> LatePolicy:
@@ -93,8 +99,8 @@ class Decision:
 
 def decide(policy: LatePolicy, first: Ordinals, last: Ordinals, values: Ordinals,
            bounds: Ordinals, closed_below: Callable[[int], int], *, stream: str = "", attribute: str = "",
-           kind: OrdinalKind = OrdinalKind.INTEGER, first_row: int = 1) -> Decision:
-    """Apply a late policy to a batch.
+           kind: OrdinalKind = OrdinalKind.INTEGER, first_row: int = 1, panes: bool = False) -> Decision:
+    """Apply a late policy to a batch, or to partials of ``panes``, of which the last value each may have is judged.
 
     ``first`` and ``last`` are the window ids of the rows, ``bounds`` the bounds in force before each row, and
     ``closed_below`` the window specification's. ``first_row`` is the arrival position of the batch's first row.
@@ -108,8 +114,8 @@ def decide(policy: LatePolicy, first: Ordinals, last: Ordinals, values: Ordinals
         return Decision(first, last, below)
     if policy is LatePolicy.ERROR:
         at = int(np.flatnonzero(below)[0])
-        place = f"row {first_row + at} of {stream or 'the stream'}"
-        raise _error(place, attribute or "its value", int(values[at]), int(bounds[at]), kind)
+        row = None if panes else first_row + at
+        raise late_error(row, stream, attribute, int(values[at]), int(bounds[at]), kind)
     if policy in (LatePolicy.DROP, LatePolicy.SIDE):
         return Decision(np.where(below, last, first), last, below)
     closed = _closed(below, bounds, closed_below)
@@ -120,17 +126,16 @@ def decide(policy: LatePolicy, first: Ordinals, last: Ordinals, values: Ordinals
 
 def _closed(below: Mask, bounds: Ordinals, closed_below: Callable[[int], int]) -> Ordinals:
     """The first open window at each late row's arrival; only late rows' bounds are worked out, each value once."""
-    distinct, places = np.unique(bounds[below], return_inverse=True)
-    answers = [min(max(closed_below(bound), NO_BOUND), FINISHED) for bound in distinct.tolist()]
     closed = np.full(len(bounds), NO_BOUND, np.int64)
-    closed[below] = np.array(answers, np.int64)[places]
+    closed[below] = of_each(lambda bound: min(max(closed_below(bound), NO_BOUND), FINISHED), bounds[below])
     return closed
 
 
-def _error(place: str, attribute: str, value: int, bound: int, kind: OrdinalKind) -> LateRowError:
+def late_error(row: int | None, stream: str, attribute: str, value: int, bound: int, kind: OrdinalKind) -> LateRowError:
+    """What is said of the first late row under the policy ``error``; of a pane no row is known, and its last value."""
+    place = "a row of the stream" if row is None else f"row {row} of {stream or 'the stream'}"
     promised = "the end of the stream" if bound == FINISHED else f"that nothing below {kind.text(bound)} would come"
     return LateRowError(
-        f"{place} is late: {attribute} is {kind.text(value)}, but punctuation had promised {promised}. Allow more "
-        "disorder with a progress policy such as 'late:10s', or choose the late policy drop, side, consistent or "
-        "generous"
-    )
+        f"{place} is late: {attribute or 'its value'} is {'at most ' if row is None else ''}{kind.text(value)}, but "
+        f"punctuation had promised {promised}. Allow more disorder with a progress policy such as 'late:10s', or "
+        "choose the late policy drop, side, consistent or generous")

@@ -23,6 +23,7 @@ class TimeLate(Generator):
     """
 
     kind: ClassVar[str] = "late"
+    saved: ClassVar[tuple[str, ...]] = ("highest",)
 
     def __init__(self, delay: int, *, guard: JumpGuard | None = None) -> None:
         super().__init__(guard=guard)
@@ -46,12 +47,6 @@ class TimeLate(Generator):
 
     def _bound(self) -> int:
         return NO_BOUND if self.highest < NO_BOUND + self.delay else self.highest - self.delay
-
-    def _save(self) -> Any:
-        return self.highest
-
-    def _load(self, state: Any) -> None:
-        self.highest = int(state)
 
     def describe(self) -> str:
         """With the delay."""
@@ -128,6 +123,7 @@ class ColumnSupplied(Generator):
     """
 
     kind: ClassVar[str] = "column"
+    saved: ClassVar[tuple[str, ...]] = ("highest",)
 
     def __init__(self, column: str, ordinal: OrdinalKind, *, guard: JumpGuard | None = None) -> None:
         super().__init__(guard=guard)
@@ -170,12 +166,6 @@ class ColumnSupplied(Generator):
 
     def _bound(self) -> int:
         return self.highest
-
-    def _save(self) -> Any:
-        return self.highest
-
-    def _load(self, state: Any) -> None:
-        self.highest = int(state)
 
     def describe(self) -> str:
         """With the column."""

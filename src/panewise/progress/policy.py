@@ -1,4 +1,4 @@
-"""Progress policies as text: what a user writes after ``--progress``, and slack as a pair of policies."""
+"""Progress policies as text: what a user writes after ``--progress``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from panewise.core.time import Domain, Quantity
 from panewise.progress.clocks import Heartbeat, IdleSource, Timer
 from panewise.progress.generators import Generator, SourceSupplied
 from panewise.progress.jumps import JumpGuard
-from panewise.progress.late import LatePolicy
 from panewise.progress.lateness import ColumnSupplied, Ordered, RowsLate, TimeLate
 from panewise.progress.notation import constant_reader
 from panewise.progress.substreams import PerSubstream
@@ -34,7 +33,7 @@ OPTIONS = {
     "patience": "so many such rows in a row do",
     "every": "publish at this interval of the wall clock only",
     "lull": "without rows for this long, follow the wall clock at this distance",
-    "idle": "without rows for this long, hold nobody back",
+    "idle": "without rows for this long, other inputs do not wait for it",
 }
 
 
@@ -66,22 +65,6 @@ def check_policies(progress: str | Mapping[str, str], streams: Collection[str]) 
                             f"{', '.join(streams)}{did_you_mean(name, streams)}")
 
 
-def slack(amount: str, flavour: str, kind: OrdinalKind) -> tuple[Generator, LatePolicy]:
-    """Slack as the literature has it: allowed disorder in time or rows, and what a row beyond it loses (Li 3.1).
-
-    A window closes when the largest value seen is ``amount`` past its end, which is what ``late:`` does.
-
-    >>> generator, policy = slack("10 s", "generous", OrdinalKind.TIMESTAMP)
-    >>> generator.describe(), policy
-    ('at most 10000000 late', <LatePolicy.GENEROUS: 'generous'>)
-    """
-    policy = LatePolicy.parse(flavour)
-    if policy not in (LatePolicy.CONSISTENT, LatePolicy.GENEROUS):
-        raise ProgressError(f"slack is consistent or generous, not {flavour!r}")
-    by_rows = kind is not OrdinalKind.ROWS and Quantity.parse(amount).domain is Domain.ROWS
-    return parse_progress(f"{'rows' if by_rows else 'late'}:{amount}", kind), policy
-
-
 def _build(text: str, form: tuple[str, str], options: dict[str, str], kind: OrdinalKind,
            types: Types | None) -> Generator:
     name, argument = form
@@ -107,7 +90,7 @@ def _build(text: str, form: tuple[str, str], options: dict[str, str], kind: Ordi
             column, keys = _substreams(text, argument, types)
             return PerSubstream(column, keys, guard=guard)
         case "heartbeat":
-            return Heartbeat(latency=_amount(argument, kind))
+            return Heartbeat(_amount(argument, kind))
     return SourceSupplied()
 
 

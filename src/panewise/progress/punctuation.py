@@ -6,7 +6,7 @@ all that can still come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
@@ -27,16 +27,11 @@ from panewise.progress.notation import (
     pattern_from_state,
     pattern_to_json,
     pattern_to_state,
-    successor,
     values_of,
     with_values,
 )
-from panewise.progress.patterns import WILDCARD, Below, Between, Constant, OneOf, Pattern, Wildcard
+from panewise.progress.patterns import WILDCARD, Below, Constant, Pattern, Wildcard
 from panewise.progress.watermarks import FINISHED
-
-__all__ = [
-    "END", "PUNCTUATION_KEY", "WILDCARD", "Below", "Between", "Constant", "OneOf", "Pattern", "Punctuation", "Wildcard",
-]
 
 PUNCTUATION_KEY = "punctuation"
 """An NDJSON line whose single key is this one is a punctuation, not a row."""
@@ -83,16 +78,15 @@ class Punctuation:
 
     @classmethod
     def from_json(cls, patterns: Any, ordering: str, kind: OrdinalKind,
-                  types: Mapping[str, pa.DataType] | None = None, *, inclusive: bool = False) -> Punctuation:
+                  types: Mapping[str, pa.DataType] | None = None) -> Punctuation:
         """From the value of an NDJSON line's ``punctuation`` key; ``{}`` covers everything.
 
-        ``inclusive`` is for sources that say "up to and including" with a bare value (erratum E2). With the stream's
-        column ``types`` unknown columns are refused and constants take their column's type.
+        With the stream's column ``types`` unknown columns are refused and constants take their column's type.
 
         >>> print(Punctuation.from_json({"ts": "1970-01-01T00:01:00Z", "seg_id": "s1"}, "ts", OrdinalKind.TIMESTAMP))
         (seg_id = s1, ts < 60000000)
-        >>> listed = {"ts": 59, "seg": {"in": ["a", "b"]}}
-        >>> print(Punctuation.from_json(listed, "ts", OrdinalKind.INTEGER, inclusive=True))
+        >>> listed = {"ts": {"up_to": 59}, "seg": {"in": ["a", "b"]}}
+        >>> print(Punctuation.from_json(listed, "ts", OrdinalKind.INTEGER))
         (seg in {a, b}, ts < 60)
         """
         if not isinstance(patterns, Mapping):
@@ -103,10 +97,7 @@ class Punctuation:
         found: dict[str, Pattern] = {}
         for name, value in patterns.items():
             if name == ordering:
-                found[name] = pattern_from_json(
-                    name, value, ordinal_reader(name, kind),
-                    bare=lambda v, name=name: Below(successor(name, v) if inclusive else v),  # type: ignore[misc]
-                )
+                found[name] = pattern_from_json(name, value, ordinal_reader(name, kind), bare=Below)
                 continue
             if types is not None and name not in types:
                 known = ", ".join(types) or "none"
@@ -209,15 +200,6 @@ class Punctuation:
                 raise ProgressError(f"punctuation {self} is not group-wise linear: {name} is neither constant nor wild")
         return {a: p.value for a, p in others.items() if isinstance(p, Constant)}
 
-    def is_linear(self, attribute: str) -> bool:
-        """Whether only the ordering attribute is restricted, by a half range."""
-        return len(self.patterns) == 1 and self.bound(attribute) is not None
-
-    def is_group_wise(self, attribute: str) -> bool:
-        """Whether it bounds the ordering attribute for one group of constants (linear is the case without any)."""
-        others = [p for a, p in self.patterns if a != attribute]
-        return self.bound(attribute) is not None and all(isinstance(p, Constant) for p in others)
-
     def matches(self, row: Mapping[str, Any]) -> bool:
         """Whether the row is covered, so that it may not come after this punctuation."""
         return all(pattern.matches(row[attribute]) for attribute, pattern in self.patterns)
@@ -243,14 +225,6 @@ class Punctuation:
             raise ProgressError(f"punctuation {self} cannot be renamed by {dict(names)}: two columns get one name")
         return Punctuation.of(renamed)
 
-    def project(self, columns: Collection[str]) -> Punctuation | None:
-        """What it says of rows cut down to these columns; nothing when a column it restricts is projected away.
-
-        >>> Punctuation.below("ts", 60, seg_id="s1").project(["ts"]) is None
-        True
-        """
-        return self if self.attributes <= set(columns) else None
-
     def translate(self, columns: Mapping[str, str]) -> list[Punctuation]:
         """What it says of rows made of ``{new name: old name}``; a column under two names gives a promise on each.
 
@@ -262,23 +236,6 @@ class Punctuation:
             Punctuation.of({new: p for new, (_, p) in zip(choice, self.patterns, strict=True)})
             for choice in product(*(names[a] for a, _ in self.patterns))
         ]
-
-    def through(self, attribute: str, function: Callable[[int], int], new: str) -> Punctuation | None:
-        """What it says of ``new = function(attribute)`` for a function that never decreases.
-
-        A Bucket turns a bound on the windowing attribute into one on window ids this way (Li 3.2). Only half ranges
-        survive; a promise about single values says nothing of a function that maps others to the same result.
-
-        >>> print(Punctuation.below("ts", 660, k=1).through("ts", lambda v: v // 60, "wid"))
-        (k = 1, wid < 11)
-        """
-        pattern = self.pattern(attribute)
-        if isinstance(pattern, Wildcard):
-            return self
-        if not isinstance(pattern, Below):
-            return None
-        others = {a: p for a, p in self.patterns if a != attribute}
-        return Punctuation.of({**others, new: Below(function(pattern.bound))})
 
     def __str__(self) -> str:
         return "(" + (", ".join(f"{a} {p}" for a, p in self.patterns) or "*") + ")"

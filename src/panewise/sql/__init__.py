@@ -15,8 +15,8 @@ from panewise.sql.binder import Binder
 from panewise.sql.functions import aggregate_names
 from panewise.sql.parameters import DeclaredDay, Parameters
 from panewise.sql.parser import parse_query
-from panewise.sql.snapshots import read_as_relations
 from panewise.sql.user_functions import Given, split
+from panewise.sql.windows.snapshots import read_as_relations
 
 __all__ = ["parse"]
 
@@ -41,8 +41,8 @@ def parse(text: str, catalog: Catalog, params: Mapping[str, object] | None = Non
     placeholders, own = split(functions)
     declared = DeclaredDay(None if day is None else Day.parse(day))
     parameters = Parameters(text, params, declared, catalog.zone)
-    query = parse_query(text, aggregate_names() | placeholders.keys(), own)
-    parameters.check(query)
+    query, named = parse_query(text, aggregate_names() | placeholders.keys(), own)
+    parameters.check(named)
     with deep_stack(), placed(text):
         plan = read_as_relations(Binder(text, catalog, parameters, placeholders, lenient=lenient).query(query).node)
     declared.check_asked()

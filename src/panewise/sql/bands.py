@@ -48,6 +48,18 @@ class TimeBand:
         return self.low is not None and self.high is not None
 
     @property
+    def reach(self) -> tuple[int, int]:
+        """How far right may be before left, and behind; of a band with both ends."""
+        assert self.low is not None
+        assert self.high is not None
+        return -self.low.at, self.high.at
+
+    @property
+    def width(self) -> int:
+        """From one end to the other."""
+        return sum(self.reach)
+
+    @property
     def empty(self) -> bool:
         """Whether no distance is inside."""
         if self.low is None or self.high is None:

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from sqlglot import exp
 
 from panewise.core.errors import QuantityError, SqlError
 from panewise.core.schema import Catalog
-from panewise.plan.nodes import (
-    AntiJoin,
-    BagDifference,
-    Distinct,
-    Lifetime,
-    RelationToStream,
-    RelationToStreamKind,
-    Union,
-)
-from panewise.sql.aggregation import Aggregator
+from panewise.functions.unions import met, of_arrow
+from panewise.plan import nodes as n
+from panewise.sql import syntax
+from panewise.sql.aggregation import Aggregation
 from panewise.sql.expressions import Expressions
+from panewise.sql.from_clause import FromBinder
 from panewise.sql.generators import GeneratorBinder
 from panewise.sql.hints import listed
 from panewise.sql.joins import JoinBinder
@@ -29,21 +23,8 @@ from panewise.sql.parser import STREAM_OPERATORS
 from panewise.sql.projection import Projector
 from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
 from panewise.sql.sources import SourceBinder, apply_window
-from panewise.sql.syntax import (
-    RESTORE,
-    Bracket,
-    Item,
-    JoinClause,
-    Query,
-    Select,
-    SetOperation,
-    Span,
-    StreamCall,
-    chain_of,
-    span_of,
-)
-from panewise.sql.views import ViewBinder
-from panewise.sql.windows import WindowBinder
+from panewise.sql.windows.bracket_windows import WindowBinder
+from panewise.sql.windows.window_times import with_time
 from panewise.windows.count import CountWindow
 from panewise.windows.sliding import SlidingWindow
 
@@ -52,10 +33,10 @@ from panewise.windows.sliding import SlidingWindow
 class _Operator:
     """A relation-to-stream operator around the SELECT list."""
 
-    kind: RelationToStreamKind
+    kind: n.RelationToStreamKind
     restore: bool
-    bracket: Bracket | None
-    span: Span
+    bracket: syntax.Bracket | None
+    span: syntax.Span
 
 
 class Binder:
@@ -64,27 +45,24 @@ class Binder:
     def __init__(self, text: str, catalog: Catalog, parameters: Parameters, functions: Mapping[str, str], *,
                  lenient: bool) -> None:
         self.expressions = Expressions(text, parameters)
+        self.error = self.expressions.error
         self.windows = WindowBinder(self.expressions)
         self.sources = SourceBinder(catalog, self.windows, self.query)
         self.joins = JoinBinder(self.expressions, self._exists_source)
         self.generators = GeneratorBinder(self.expressions)
-        self.views = ViewBinder(self.generators, self.joins, self.windows)
+        self.from_clause = FromBinder(self.generators, self.joins, self.windows)
         self.projector = Projector(self.expressions)
-        self.aggregator = Aggregator(self.expressions, self.projector, functions, lenient=lenient)
+        self.functions, self.lenient = functions, lenient
 
-    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
-        """An error at a place of the text."""
-        return self.expressions.error(problem, span, hint)
-
-    def query(self, query: Query) -> Relation:
+    def query(self, query: syntax.Query) -> Relation:
         """A SELECT or a set operation."""
-        return self.select(query) if isinstance(query, Select) else self._set_operation(query)
+        return self.select(query) if isinstance(query, syntax.Select) else self._set_operation(query)
 
     # -- set operations ------------------------------------------------------------------------------------------
 
-    def _set_operation(self, query: SetOperation) -> Relation:
+    def _set_operation(self, query: syntax.SetOperation) -> Relation:
         """A chain of set operations, from left to right; one of unions is one union, however long."""
-        first, steps = chain_of(query)
+        first, steps = syntax.chain_of(query)
         relation, i = self.query(first), 0
         while i < len(steps):
             until = next((j for j in range(i, len(steps)) if steps[j].operator == "EXCEPT ALL"), len(steps))
@@ -95,12 +73,12 @@ class Binder:
             i = until + 1
         return relation
 
-    def _except(self, left: Relation, step: SetOperation) -> Relation:
+    def _except(self, left: Relation, step: syntax.SetOperation) -> Relation:
         right = self._right_side(left, left.internal, step)
-        return replace(left, node=BagDifference(left.node, right.node), changing=True,
+        return replace(left, node=n.BagDifference(left.node, right.node), changing=True,
                        internal=left.internal or right.internal, slides=(*left.slides, *right.slides))
 
-    def _union(self, left: Relation, steps: Sequence[SetOperation]) -> Relation:
+    def _union(self, left: Relation, steps: Sequence[syntax.SetOperation]) -> Relation:
         """Every part up to the last UNION without ALL counts once: what earlier ones leave out, it leaves out, too."""
         parts, relations, internal, every = [left.node], [left], left.internal, -1
         for i, step in enumerate(steps):
@@ -110,12 +88,12 @@ class Binder:
             relations.append(right)
             every = i if step.operator == "UNION" else every
         if every >= 0:
-            parts = [Distinct(Union(tuple(parts[:every + 2]))), *parts[every + 2:]]
-        return replace(left, node=Union(tuple(parts)) if len(parts) > 1 else parts[0], internal=internal,
+            parts = [n.Distinct(n.Union(tuple(parts[:every + 2]))), *parts[every + 2:]]
+        return replace(left, node=n.Union(tuple(parts)) if len(parts) > 1 else parts[0], internal=internal,
                        changing=any(r.changing for r in relations),
                        slides=tuple(slide for r in relations for slide in r.slides))
 
-    def _right_side(self, left: Relation, internal: Span | None, step: SetOperation) -> Relation:
+    def _right_side(self, left: Relation, internal: syntax.Span | None, step: syntax.SetOperation) -> Relation:
         right = self.query(step.right)
         if not (left.open or right.open) and len(left.columns) != len(right.columns):
             raise self.error(f"{step.operator} of {len(left.columns)} and {len(right.columns)} columns", step.span,
@@ -126,34 +104,34 @@ class Binder:
             raise self._internal(inside, step.operator)
         return right
 
-    def _check_types(self, left: Relation, right: Relation, step: SetOperation) -> None:
+    def _check_types(self, left: Relation, right: Relation, step: syntax.SetOperation) -> None:
         """Columns that meet have one type that holds both, where the types are known here already."""
         for ours, theirs in zip(left.columns, right.columns, strict=False):
             types = [r.types.get(name) for r, name in ((left, ours), (right, theirs))]
             if types[0] is None or types[1] is None or types[0] == types[1]:
                 continue
-            try:
-                pa.unify_schemas([pa.schema([("c", t)]) for t in types], promote_options="permissive")
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            if (met if step.operator.startswith("UNION") else of_arrow)(*types) is None:
                 raise self.error(f"{step.operator} of columns whose types differ: {ours!r} is {types[0]} and "
                                  f"{theirs!r} is {types[1]}", step.span,
-                                 f"cast one of them: CAST({theirs} AS ...)") from error
+                                 f"cast one of them: CAST({theirs} AS ...)")
 
-    def _internal(self, span: Span, what: str) -> SqlError:
+    def _internal(self, span: syntax.Span, what: str) -> SqlError:
         return self.error(f"an INTERNAL window under {what}", span,
                           f"remove INTERNAL: rows that left the window must be gone for {what} to mean anything")
 
     # -- SELECT --------------------------------------------------------------------------------------------------
 
-    def select(self, select: Select) -> Relation:
+    def select(self, select: syntax.Select) -> Relation:
         """One SELECT."""
         nested = self._nested_operator(select)
         if nested is not None:
             return self._with_lifetime(nested, select)
         operator, inner = self._operator(select)
-        wstream = operator is not None and operator.kind is RelationToStreamKind.WSTREAM
-        if operator is not None and operator.bracket is not None:
-            self._no_output_window_over_negation(inner, operator.bracket)
+        wstream = operator is not None and operator.kind is n.RelationToStreamKind.WSTREAM
+        if operator is not None and operator.bracket is not None and any(
+                c.exists is not None and c.exists[1] for c in self.joins.conditions(inner)):
+            raise self.error("an output window over NOT EXISTS", operator.bracket.span,
+                             "it would show rows that are no longer in the answer: remove the window")
         relation = self._body(inner, internal=wstream)
         if inner.distinct:
             if operator is not None and operator.bracket is not None:
@@ -161,73 +139,48 @@ class Binder:
                                  "it would show rows that are no longer in the answer: remove the window or DISTINCT")
             if relation.internal is not None:
                 raise self._internal(relation.internal, "DISTINCT")
-            relation = replace(relation, node=Distinct(relation.node, inner.distinct))
+            relation = replace(relation, node=n.Distinct(relation.node, inner.distinct))
         if operator is not None:
             relation = self._to_stream(relation, operator)
         return self._with_lifetime(relation, select)
 
-    def _no_output_window_over_negation(self, select: Select, bracket: Bracket) -> None:
-        if any(c.exists is not None and c.exists[1] for c in self.joins.conditions(select)):
-            raise self.error("an output window over NOT EXISTS", bracket.span,
-                             "it would show rows that are no longer in the answer: remove the window")
-
-    def _body(self, select: Select, *, internal: bool) -> Relation:
+    def _body(self, select: syntax.Select, *, internal: bool) -> Relation:
         """FROM, WHERE, GROUP BY and the SELECT list."""
         self._no_windows_in_where(select)
         sources = [self.sources.bind(s, internal=internal) for s in select.sources]
         conditions = self.joins.conditions(select)
         outer = self._aggregate_bracket(select)
-        aggregated = bool(select.group_by) or any(i.tree.find(StreamCall) for i in select.items)
-        if select.views:
-            relation, scope, window = self.views.bind(select.views, sources, conditions, self._outer(select),
-                                                      aggregated=aggregated)
-            if outer is not None and window is not None:
+        aggregated = bool(select.group_by) or any(i.tree.find(syntax.StreamCall) for i in select.items)
+        relation, scope, window = self.from_clause.bind(select.views, sources, conditions, aggregated=aggregated)
+        if outer is not None:
+            if window is not None or (len(sources) == 1 and sources[0].window is not None):
                 raise self.error("two windows, on the aggregate and on its source", outer.span,
                                  "keep one of the two brackets")
-            if outer is not None:
-                window = self._window_over(outer, relation, scope)
-        elif len(sources) > 1:
-            joined = self.joins.join(sources, conditions, self._outer(select))
-            relation, scope = joined.relation, joined.scope
-            window = None if outer is None else self._window_over(outer, relation, scope)
-        else:
-            only = sources[0]
-            scope = Scope((Visible.of(only.alias, only.relation),))
-            if outer is not None and only.window is not None:
-                raise self.error("two windows, on the aggregate and on its only source", outer.span,
-                                 "keep one of the two brackets")
-            takes_over = aggregated and only.window is not None and only.window.by_id
-            relation = self.joins.filtered(only.relation if takes_over else only.windowed(), scope, conditions)
-            window = only.window if takes_over else None
-            if outer is not None:
-                window = self._window_over(outer, relation, scope)
+            window = self.windows.bind(outer, relation, scope)
         if not aggregated:
             if outer is not None:
                 raise self.error("a window behind GROUP BY needs an aggregate", outer.span, "add an aggregate")
             return self.projector.project(*self.generators.selected(relation, scope, select.items))
         if window is not None and internal and not window.clause.internal:
             window = replace(window, clause=replace(window.clause, internal=True))
+        if window is not None and window.clause.attribute in n.WINDOW_TIMES and relation.aggregated:
+            relation = replace(relation, node=with_time(relation.node, window.clause.attribute))
         if window is not None and relation.changing:
             raise self.error("a window with ids over a relation whose rows leave again", window.span,
                              "give the sources windows with WA, or INTERNAL ones, or leave this window out")
         if window is not None and not window.by_id:
             relation, window = apply_window(relation, window), None
-        return self.aggregator.aggregate(relation, scope, select.items, select.group_by, window)
+        return self._aggregated(relation, scope, select.items, select.group_by, window)
 
-    def _outer(self, select: Select) -> JoinClause | None:
-        """The one join of a FROM list that is not an inner one."""
-        found = [source.join for source in select.sources if source.join is not None]
-        if found and len(select.sources) > 2:
-            raise self.error(f"a {found[0].kind.value} join joins two streams, here are {len(select.sources)}",
-                             found[0].span, "join the others in a sub-query")
-        return found[0] if found else None
+    def _aggregated(self, relation: Relation, scope: Scope, items: tuple[syntax.Item, ...],
+                    group_by: tuple[syntax.Item, ...], window: BoundWindow | None) -> Relation:
+        binding = Aggregation(self.expressions, self.projector, self.functions, relation, scope, window,
+                              lenient=self.lenient)
+        return binding.bind(items, group_by)
 
-    def _window_over(self, bracket: Bracket, relation: Relation, scope: Scope) -> BoundWindow:
-        return self.windows.bind(bracket, relation, scope)
-
-    def _aggregate_bracket(self, select: Select) -> Bracket | None:
+    def _aggregate_bracket(self, select: syntax.Select) -> syntax.Bracket | None:
         """The one window of all aggregates: behind a call or behind GROUP BY (rule 12)."""
-        calls = [c for i in select.items for c in i.tree.find_all(StreamCall) if c.this not in STREAM_OPERATORS]
+        calls = [c for i in select.items for c in i.tree.find_all(syntax.StreamCall) if c.this not in STREAM_OPERATORS]
         brackets = [c.bracket for c in calls if c.bracket is not None]
         if select.group_bracket is not None:
             brackets.append(select.group_bracket)
@@ -237,68 +190,59 @@ class Binder:
                                  "all aggregates of a query share one window: write two queries")
         return brackets[0] if brackets else None
 
-    def _no_windows_in_where(self, select: Select) -> None:
-        for call in select.where.find_all(StreamCall) if select.where is not None else ():
-            self.expressions.refuse(call, span_of(call, select.where_span or select.span))
+    def _no_windows_in_where(self, select: syntax.Select) -> None:
+        for call in select.where.find_all(syntax.StreamCall) if select.where is not None else ():
+            self.expressions.refuse(call, syntax.span_of(call, select.where_span or select.span))
 
-    def _exists_source(self, select: Select) -> tuple[Relation, Scope, str]:
+    def _exists_source(self, select: syntax.Select) -> tuple[Relation, Scope]:
         """FROM of a sub-query of EXISTS; its WHERE may speak of the query around it and is bound there."""
-        if any(c.this not in STREAM_OPERATORS for i in select.items for c in i.tree.find_all(StreamCall)):
+        if any(c.this not in STREAM_OPERATORS for i in select.items for c in i.tree.find_all(syntax.StreamCall)):
             raise self.error("EXISTS takes a plain SELECT", select.span, "leave out the aggregate: SELECT * FROM ...")
         sources = [self.sources.bind(s) for s in select.sources]
         if select.views:
             raise self.error("LATERAL VIEW in EXISTS", select.views[0].span,
                              "put it in a query in FROM: EXISTS (SELECT * FROM (SELECT ...) AS q WHERE ...)")
-        if len(sources) > 1:
-            joined = self.joins.join(sources, [], self._outer(select))
-            self._check_exists_items(select, joined.scope)
-            return joined.relation, joined.scope, ""
-        only = sources[0]
-        if only.alias is None:
-            raise self.error("this source needs a name", only.span, "write AS name behind it")
-        scope = Scope((Visible.of(only.alias, only.relation),))
-        self._check_exists_items(select, scope)
-        return only.windowed(), scope, only.alias
-
-    def _check_exists_items(self, select: Select, scope: Scope) -> None:
-        """What EXISTS selects does not matter, but a wrong name there is still a mistake."""
-        _, inner = self._operator(select)
-        for item in inner.items:
+        if len(sources) == 1:
+            self.joins.check_names(sources)
+        relation, scope = self.joins.join(sources, [])
+        for item in self._operator(select)[1].items:  # they do not matter, but a wrong name there is still a mistake
             if not isinstance(item.tree, exp.Star):
                 self.expressions.bind(item.tree, scope, item.span)
+        return relation, scope
 
     # -- relation to stream --------------------------------------------------------------------------------------
 
-    def _operator(self, select: Select) -> tuple[_Operator | None, Select]:
+    def _operator(self, select: syntax.Select) -> tuple[_Operator | None, syntax.Select]:
         """``Rstream(...)`` as the only item, and the SELECT inside it."""
-        calls = [c for i in select.items for c in i.tree.find_all(StreamCall) if c.this in STREAM_OPERATORS]
+        calls = [c for i in select.items for c in i.tree.find_all(syntax.StreamCall) if c.this in STREAM_OPERATORS]
         if not calls:
             return None, select
         call = calls[0]
         shown = _shown(call.this)
-        place = span_of(select.items[0].tree, select.items[0].span)
+        place = syntax.span_of(select.items[0].tree, select.items[0].span)
         if len(select.items) > 1 or select.items[0].tree is not call:
-            place = next(i.span for i in select.items if i.tree.find(StreamCall) and call in list(i.tree.walk()))
+            place = next(i.span for i in select.items if i.tree.find(syntax.StreamCall) and call in list(i.tree.walk()))
             raise self.error(f"{shown} must be the whole SELECT list", place, f"write SELECT {shown}(a, b) FROM ...")
-        operator = self._checked(call, Span(select.items[0].span.start, select.items[0].span.start + len(call.this)))
+        start = select.items[0].span.start
+        operator = self._checked(call, syntax.Span(start, start + len(call.this)))
         if not call.expressions:
             raise self.error(f"{shown}() is empty", place, f"write {shown}(*) or name the columns")
         aliases: list[str | None] = call.args.get("aliases") or []
         pairs = zip(call.expressions, aliases, strict=True)
-        items = tuple(Item(tree, alias, span_of(tree, place)) for tree, alias in pairs)
+        items = tuple(syntax.Item(tree, alias, syntax.span_of(tree, place)) for tree, alias in pairs)
         return operator, replace(select, items=items, distinct=select.distinct or call.args.get("distinct") or "")
 
-    def _checked(self, call: StreamCall, span: Span) -> _Operator:
-        name = call.this.removesuffix(RESTORE)
-        kind = next(k for k in RelationToStreamKind if k.value.lower() == name)
-        restore = call.this.endswith(RESTORE)
-        if restore and kind not in {RelationToStreamKind.ISTREAM, RelationToStreamKind.RSTREAM}:
+    def _checked(self, call: syntax.StreamCall, span: syntax.Span) -> _Operator:
+        name = call.this.removesuffix(syntax.RESTORE)
+        kind = n.RelationToStreamKind(name.capitalize())
+        restore = call.this.endswith(syntax.RESTORE)
+        if restore and kind not in {n.RelationToStreamKind.ISTREAM, n.RelationToStreamKind.RSTREAM}:
             raise self.error(f"{_shown(call.this)} is not defined", span, "write Istream-restore or Rstream-restore")
         if call.condition is not None:
             raise self.error(f"FILTER cannot stand behind {_shown(call.this)}", span, "write the condition in WHERE")
-        if kind is RelationToStreamKind.WSTREAM and call.bracket is None:
+        if kind is n.RelationToStreamKind.WSTREAM and call.bracket is None:
             raise self.error("Wstream needs an output window", span, "write Wstream(*) [ROWS 10] or [RANGE 1 minute]")
-        if kind is not RelationToStreamKind.WSTREAM and call.bracket is not None:
+        if kind is not n.RelationToStreamKind.WSTREAM and call.bracket is not None:
             raise self.error(f"an output window stands behind Wstream, not behind {_shown(call.this)}",
                              call.bracket.span, "write Wstream(...) [...], or remove the window")
         return _Operator(kind, restore, call.bracket, span)
@@ -309,14 +253,14 @@ class Binder:
                              "give every window of the query the same SLIDE")
         window = None
         if operator.bracket is not None:
-            if any(isinstance(n, AntiJoin | BagDifference | Distinct) for n in relation.node.walk()):
+            if any(isinstance(below, n.AntiJoin | n.BagDifference | n.Distinct) for below in relation.node.walk()):
                 raise self.error("an output window over NOT EXISTS, EXCEPT ALL or DISTINCT", operator.bracket.span,
                                  "it would show rows that are no longer in the answer: remove the window")
             window = self._output_window(operator.bracket, relation)
-        node = RelationToStream(relation.node, operator.kind, operator.restore, window.clause if window else None)
+        node = n.RelationToStream(relation.node, operator.kind, operator.restore, window.clause if window else None)
         return replace(relation, node=node, changing=False, derived=True, internal=None)
 
-    def _output_window(self, bracket: Bracket, relation: Relation) -> BoundWindow:
+    def _output_window(self, bracket: syntax.Bracket, relation: Relation) -> BoundWindow:
         """ROWS or RANGE over the results, ordered by when they came to be."""
         allowed = {"ROWS", "RANGE"}
         wrong = next((c for c in bracket.clauses if c.keyword not in allowed), None)
@@ -328,20 +272,20 @@ class Binder:
             raise self.error("an output window is ROWS or RANGE", bracket.span, "write [ROWS 10] or [RANGE 1 minute]")
         return window
 
-    def _nested_operator(self, select: Select) -> Relation | None:
+    def _nested_operator(self, select: syntax.Select) -> Relation | None:
         """``SUM(Wstream(SUM(a)) [ROWS 10])``: an aggregate over the windowed results of the same query."""
-        if len(select.items) != 1 or not isinstance(select.items[0].tree, StreamCall):
+        if len(select.items) != 1 or not isinstance(select.items[0].tree, syntax.StreamCall):
             return None
         item, outer = select.items[0], select.items[0].tree
         if outer.this in STREAM_OPERATORS or len(outer.expressions) != 1:
             return None
         inner = outer.expressions[0]
-        if not isinstance(inner, StreamCall) or inner.this not in STREAM_OPERATORS:
+        if not isinstance(inner, syntax.StreamCall) or inner.this not in STREAM_OPERATORS:
             return None
         if select.group_by or outer.bracket is not None or select.distinct or outer.args.get("distinct"):
             raise self.error("an aggregate over a stream operator takes no GROUP BY, DISTINCT or window", item.span,
                              "write a sub-query: SELECT ... FROM (SELECT ... ) [ROWS 10] GROUP BY ...")
-        operand = Item(inner, None, span_of(inner, item.span))
+        operand = syntax.Item(inner, None, syntax.span_of(inner, item.span))
         results = self.select(replace(select, items=(operand,), lifetime=None))
         if len(results.columns) != 1:
             raise self.error(f"{outer.this} needs one column, {_shown(inner.this)} gives {len(results.columns)}",
@@ -349,12 +293,12 @@ class Binder:
         scope = Scope((Visible(None, results.columns),))
         call = outer.copy()
         call.set("expressions", [exp.column(exp.to_identifier(results.columns[0], quoted=True))])
-        outermost = (Item(call, item.alias, item.span),)
-        return self.aggregator.aggregate(replace(results, aggregated=False), scope, outermost, (), None)
+        outermost = (syntax.Item(call, item.alias, item.span),)
+        return self._aggregated(replace(results, aggregated=False), scope, outermost, (), None)
 
     # -- LIFETIME ------------------------------------------------------------------------------------------------
 
-    def _with_lifetime(self, relation: Relation, select: Select) -> Relation:
+    def _with_lifetime(self, relation: Relation, select: syntax.Select) -> Relation:
         clause = select.lifetime
         if clause is None or clause.amount is None:
             return relation
@@ -363,20 +307,20 @@ class Binder:
             amount = relation.clock.amount(quantity)
         except QuantityError as error:
             raise self.error(f"LIFETIME: {error}", clause.amount.span, "write LIFETIME 1 hour, or the like") from error
-        return replace(relation, node=Lifetime(relation.node, amount))
+        return replace(relation, node=n.Lifetime(relation.node, amount))
 
 
 def _shown(name: str) -> str:
     return name[0].upper() + name[1:]
 
 
-def _meaning(bracket: Bracket) -> object:
+def _meaning(bracket: syntax.Bracket) -> object:
     """What a bracket says, wherever it stands and in whatever order."""
     if bracket.signature is not None:
         return bracket.signature.name
     return frozenset(
         (c.keyword, str(getattr(c.amount, "number", getattr(c.amount, "name", ""))),
-         str(getattr(c.amount, "unit", "")).lower(), tuple(str(n) for n in c.names),
+         str(getattr(c.amount, "unit", "")).lower(), tuple(str(name) for name in c.names),
          str(getattr(c.constant, "value", getattr(c.constant, "name", ""))),
          "" if c.condition is None else c.condition.sql(), c.rank)
         for c in bracket.clauses

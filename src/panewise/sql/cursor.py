@@ -12,10 +12,11 @@ from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from panewise.core.errors import SqlError, shortened
+from panewise.core.names import nearest
 from panewise.core.time import MONTH_UNITS, MOST_DIGITS, ROW_UNITS, TICK_UNITS, TIME_UNITS
 from panewise.core.trees import MAX_NESTING, ExpressionParser, too_deep
 from panewise.sql.dialect import WindowSpark
-from panewise.sql.hints import did_you_mean, listed, nearest
+from panewise.sql.hints import did_you_mean, listed
 from panewise.sql.syntax import Amount, Constant, Name, Parameter, Span, span_of
 
 CALENDAR_UNITS = ("quarter", "quarters", "year", "years")
@@ -46,6 +47,8 @@ class Cursor(ExpressionParser):
         self.sql = text
         self._tokens = tokens
         self._tokens_size = len(tokens)
+        self.parameters: dict[int, Parameter] = {}
+        """Every ``:name``, by where it stands; one that was read twice is there once."""
         self._index = -1
         self._advance()
 
@@ -129,6 +132,14 @@ class Cursor(ExpressionParser):
             raise self.too_nested(span_of(part, self.place(start)))
         return found
 
+    def condition(self, word: str) -> exp.Expr:
+        """The condition behind a word."""
+        found = self.expression_here()
+        if found is None:
+            example = "ON a.x = b.x" if word == "ON" else f"{word} a > 3"
+            raise self.fail(f"{word} needs a condition but found {self.here()}", hint=f"write one such as {example}")
+        return found
+
     def _parse_between(self, this: exp.Expr | None) -> exp.Between:
         """sqlglot reads BETWEEN also without its AND."""
         first = self._index
@@ -182,7 +193,8 @@ class Cursor(ExpressionParser):
             raise self.fail("a parameter needs a name right behind the colon", colon, "write it as :name")
         token = self._curr
         self._advance()
-        return Parameter(token.text, Span(colon.start, token.end + 1))
+        found = Parameter(token.text, Span(colon.start, token.end + 1))
+        return self.parameters.setdefault(colon.start, found)
 
     def quantity(self, keyword: str, following: tuple[str, ...]) -> Amount | Parameter:
         """A number with an optional unit, or a parameter; ``following`` are the words that may come next."""

@@ -15,9 +15,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from panewise.core.errors import SqlError
 
-_WORD = re.compile(r"[^\W\d]\w*")
+_HYPHENATED = re.compile(r"[^\W\d]\w*(?:-\w++(?!\.\d))+")
+"""A word, and words or whole numbers behind hyphens without a space."""
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_WORD_OR_NUMBER = re.compile(r"\w+")
+_CLOSING = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”"}
+_OPENED = re.compile("|".join([
+    r"--[^\n]*", r"/\*.*?(?:\*/|(\Z))", r"`[^`]*(?:`|(\Z))",
+    *(rf"{start}(?:\\.|[^\\{end}])*(?:{end}|\\?(\Z))" for start, end in _CLOSING.items() if start != "`")]), re.DOTALL)
+"""Comments, strings and quoted names; what nothing closes has a group at the end of the text."""
 
 
 class WindowSpark(Spark):
@@ -57,73 +62,32 @@ def tokenize(text: str) -> list[Token]:
 
 def _join_hyphens(text: str, tokens: list[Token]) -> list[Token]:
     joined: list[Token] = []
-    i = 0
-    while i < len(tokens):
-        first = tokens[i]
-        last = i
-        if _WORD.fullmatch(text[first.start:first.end + 1]):
-            while last + 2 < len(tokens) and _continues(text, tokens[last:last + 3]):
-                last += 2
-        if last > i:
-            name = text[first.start:tokens[last].end + 1]
-            kind = TokenType.GROUP_BY if name.upper() == "GROUP-BY" else TokenType.VAR
-            comments = [c for token in tokens[i:last + 1] for c in token.comments]
-            joined.append(Token(kind, name, first.line, first.col, first.start, tokens[last].end, comments))
-        else:
+    waiting = iter(tokens)
+    for first in waiting:
+        found = _HYPHENATED.match(text, first.start)
+        if found is None:
             joined.append(first)
-        i = last + 1
+            continue
+        last, comments = first, list(first.comments)
+        while last.end + 1 < found.end():
+            last = next(waiting)
+            comments += last.comments
+        kind = TokenType.GROUP_BY if found[0].upper() == "GROUP-BY" else TokenType.VAR
+        joined.append(Token(kind, found[0], first.line, first.col, first.start, last.end, comments))
     return joined
-
-
-def _continues(text: str, three: list[Token]) -> bool:
-    """Whether a word, a hyphen and a word or whole number stand together without a space."""
-    left, dash, right = three
-    return (
-        dash.token_type is TokenType.DASH
-        and left.end + 1 == dash.start
-        and dash.end + 1 == right.start
-        and _WORD_OR_NUMBER.fullmatch(text[right.start:right.end + 1]) is not None
-    )
 
 
 def _unfinished(text: str, error: TokenError) -> SqlError:
     """The tokenizer only fails on something that is opened and never closed: point at the opening sign."""
-    closing = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”"}
-    i = 0
-    while i < len(text):
-        if text.startswith("--", i):
-            i = _after(text, "\n", i)
-        elif text.startswith("/*", i):
-            end = text.find("*/", i + 2)
-            if end < 0:
-                return SqlError("this comment is never closed", text=text, start=i, end=i + 2, hint="close it with */")
-            i = end + 2
-        elif text[i] in closing:
-            end = _closing(text, closing[text[i]], i + 1)
-            if end < 0:
-                what = "quoted name" if text[i] == "`" else "string"
-                return SqlError(f"this {what} is never closed", text=text, start=i, end=len(text),
-                                hint=f"end it with {closing[text[i]]}")
-            i = end + 1
-        else:
-            i += 1
+    for found in _OPENED.finditer(text):
+        if found.lastindex is not None:  # it goes on to the end of the text
+            sign, start = found[0][0], found.start()
+            if sign == "/":
+                return SqlError("this comment is never closed", text=text, start=start, end=start + 2,
+                                hint="close it with */")
+            what = "quoted name" if sign == "`" else "string"
+            return SqlError(f"this {what} is never closed", text=text, start=start, end=len(text),
+                            hint=f"end it with {_CLOSING[sign]}")
     place = error.start or 0
     return SqlError("cannot read the text here", text=text, start=place, end=error.end,
                     hint="look for a quote, an escape or a sign that does not belong")
-
-
-def _after(text: str, sign: str, start: int) -> int:
-    end = text.find(sign, start)
-    return len(text) if end < 0 else end + 1
-
-
-def _closing(text: str, quote: str, start: int) -> int:
-    i = start
-    while i < len(text):
-        if text[i] == "\\" and quote != "`":
-            i += 2
-            continue
-        if text[i] == quote:
-            return i
-        i += 1
-    return -1

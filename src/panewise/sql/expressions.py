@@ -8,11 +8,12 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from panewise.core.errors import SqlError
+from panewise.core.names import nearest
 from panewise.core.scalar import Scalar
 from panewise.core.trees import operands
 from panewise.core.user_functions import plain_names
 from panewise.sql.functions import unknown_function
-from panewise.sql.hints import did_you_mean, listed, nearest
+from panewise.sql.hints import did_you_mean, listed
 from panewise.sql.parameters import Parameters
 from panewise.sql.relations import Scope
 from panewise.sql.syntax import GENERATOR_CALLS, ExistsQuery, GeneratorCall, Span, StreamCall, placeholder, span_of
@@ -31,11 +32,16 @@ class Expressions:
         """An error at a place of the text."""
         return SqlError(problem, text=self.text, start=span.start, end=span.end, hint=hint)
 
-    def bind(self, tree: exp.Expr, scope: Scope, span: Span) -> exp.Expr:
-        """The expression over plan columns; aggregates and sub-queries are refused."""
+    def bind(self, tree: exp.Expr, scope: Scope, span: Span, *, first: Scope | None = None) -> exp.Expr:
+        """The expression over plan columns; aggregates and sub-queries are refused.
+
+        What one scope does not have, that of a sub-query, is looked up in the other.
+        """
 
         def visit(node: exp.Expr) -> exp.Expr:
-            replaced = self.leaf(node, scope, span)
+            inner = first is not None and isinstance(node, exp.Column) and first.candidates(
+                tuple(part.name for part in node.parts))
+            replaced = self.leaf(node, first if first is not None and inner else scope, span)
             if replaced is not None:
                 return replaced
             self.refuse(node, span)

@@ -7,10 +7,11 @@ from functools import cache
 from sqlglot import exp
 
 from panewise.aggregates.registry import names
+from panewise.core.names import nearest
 from panewise.core.user_functions import known
 from panewise.functions import supported_names
-from panewise.sql.hints import listed, nearest
-from panewise.sql.refused_functions import REFUSED
+from panewise.sql.hints import listed
+from panewise.sql.refused_functions import REFUSED, refused_option
 from panewise.sql.syntax import RELATION_TO_STREAM, RESTORE, StreamCall
 
 _SQL_ONLY = frozenset({
@@ -59,6 +60,8 @@ def unknown_function(node: exp.Func, name: str) -> tuple[str, str] | None:
         if called.lower() in REFUSED:
             why, remedy = REFUSED[called.lower()]
             return f"{called.lower()}(...) cannot be part of a query: {why}", remedy
+        if (found := refused_option(node, called)) is not None:
+            return found
     if isinstance(node, exp.AggFunc) or _is_aggregate(name):
         return f"no aggregate {name!r}", f"the aggregates are {listed(sorted(aggregate_names()), 40)}"
     if isinstance(node, exp.Anonymous) and name.lower() not in scalar_names():

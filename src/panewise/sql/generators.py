@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
-from panewise.core.errors import PanewiseError, SchemaError, SqlError
+from panewise.core.errors import PanewiseError, SchemaError
 from panewise.core.generators import Generator
 from panewise.core.scalar import Scalar
 from panewise.plan.nodes import Explode, NamedScalar, Project
-from panewise.planner.requests import schema_of
+from panewise.planner.facts.requests import schema_of
 from panewise.sql.expressions import Expressions, column
 from panewise.sql.relations import Relation, Scope, Visible, match_name
 from panewise.sql.syntax import OUTER, GeneratorCall, Item, LateralView, Span, span_of
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A generator over its input, and the columns it adds under the names of the text."""
-
-    relation: Relation
-    names: tuple[str, ...]
-    flat: frozenset[str]
 
 
 class GeneratorBinder:
     """Binds the generators of one query text; each has a number of its own."""
 
     def __init__(self, expressions: Expressions) -> None:
-        self.expressions = expressions
+        self.expressions, self.error = expressions, expressions.error
         self._bound = 0
-
-    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
-        """An error at a place of the text."""
-        return self.expressions.error(problem, span, hint)
 
     # -- LATERAL VIEW --------------------------------------------------------------------------------------------
 
@@ -43,16 +30,11 @@ class GeneratorBinder:
         """A view over what stands before it; its columns go by their names, or by the view's where these are taken."""
         if scope.has_input(view.alias):
             raise self.error(f"two sources are named {view.alias!r}", view.span, "name the view otherwise")
-        taken = any(match_name(name, relation.columns) for name in self._names(view.call, view.names))
+        taken = any(match_name(name, relation.columns) for name in view.names or ("col", "key", "value", "pos"))
         prefix = f"{view.alias}." if taken else ""
-        made = self._made(relation, scope, view.call, view.names, view.span, outer=view.outer,
-                          named=lambda name: prefix + name)
-        seen = Visible(view.alias, made.names, prefix, flat=made.flat)
-        return made.relation, Scope((*scope.inputs, seen))
-
-    @staticmethod
-    def _names(call: GeneratorCall, written: Sequence[str]) -> tuple[str, ...]:
-        return tuple(written) or ("col", "key", "value", "pos")
+        made, names, flat = self._made(relation, scope, view.call, view.names, view.span, outer=view.outer,
+                                       named=lambda name: prefix + name)
+        return made, Scope((*scope.inputs, Visible(view.alias, names, prefix, flat=flat)))
 
     # -- SELECT --------------------------------------------------------------------------------------------------
 
@@ -69,15 +51,17 @@ class GeneratorBinder:
         call = item.tree
         assert isinstance(call, GeneratorCall)
         written = item.aliases or ((item.alias,) if item.alias is not None else ())
-        made = self._made(relation, scope, call, written, item.span, outer=False, named=lambda name: f"<{name}>")
-        columns = [Item(column(f"<{name}>"), name, item.span) for name in made.names]
-        hidden = Visible(None, tuple(f"<{name}>" for name in made.names), hidden=True)
-        return made.relation, Scope((*scope.inputs, hidden)), [*items[:place], *columns, *items[place + 1:]]
+        made, names, _ = self._made(relation, scope, call, written, item.span, outer=False,
+                                    named=lambda name: f"<{name}>")
+        columns = [Item(column(f"<{name}>"), name, item.span) for name in names]
+        hidden = Visible(None, tuple(f"<{name}>" for name in names), hidden=True)
+        return made, Scope((*scope.inputs, hidden)), [*items[:place], *columns, *items[place + 1:]]
 
     # -- both ----------------------------------------------------------------------------------------------------
 
     def _made(self, relation: Relation, scope: Scope, call: GeneratorCall, written: Sequence[str], span: Span, *,
-              outer: bool, named: Callable[[str], str]) -> _Made:
+              outer: bool, named: Callable[[str], str]) -> tuple[Relation, tuple[str, ...], frozenset[str]]:
+        """A generator over its input, and the columns it adds under the names of the text; which have no fields."""
         name = call.this.removesuffix(OUTER)
         generator, place = Generator(name), span_of(call, span)
         if len(call.expressions) != 1:
@@ -98,11 +82,11 @@ class GeneratorBinder:
         types = {named(n): field.type for n, field in zip(names, fields, strict=True) if field.type != pa.null()}
         flat = frozenset(n for n in names if named(n) in types and not pa.types.is_nested(types[named(n)]))
         made = replace(relation, node=node, columns=(*relation.columns, *node.names), types={**relation.types, **types})
-        return _Made(made, names, flat)
+        return made, names, flat
 
     def _fields(self, relation: Relation, generator: Generator, collection: Scalar, written: Sequence[str],
                 place: Span) -> list[pa.Field]:
-        """The columns a generator makes; as many as are named where nobody knows the type of the collection yet."""
+        """The columns a generator makes; as many as are named where the type of the collection is not known yet."""
         try:
             known = schema_of(Project(relation.node, (NamedScalar("collection", collection),)))
             if known is not None:

@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
-
-def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The known word most like this one, whatever the case.
-
-    >>> nearest("minuts", ["minutes", "seconds"]), nearest("xyz", ["minutes"])
-    ('minutes', None)
-    """
-    by_lower = {k.lower(): k for k in known}
-    found = get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
-    return by_lower[found[0]] if found else None
+from panewise.core.names import nearest
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:

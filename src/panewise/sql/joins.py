@@ -7,21 +7,15 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from panewise.core.errors import SqlError
 from panewise.core.join_kinds import JoinKind
 from panewise.core.scalar import Scalar
-from panewise.plan.nodes import (
-    AntiJoin,
-    Filter,
-    Join,
-    Node,
-    Qualify,
-    SemiJoin,
-    TableJoin,
-)
+from panewise.core.schema import SourceKind
+from panewise.plan import nodes as n
+from panewise.planner.facts.same_instant import meets_at_birth
 from panewise.sql.expressions import Expressions, conjuncts
 from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
 from panewise.sql.sources import BoundSource
+from panewise.sql.state_joins import StateJoins
 from panewise.sql.syntax import ExistsQuery, JoinClause, Query, Select, Span, span_of
 from panewise.sql.time_joins import BAND, STATES, TUMBLING, TimeJoins, conjunction
 
@@ -43,24 +37,12 @@ class Condition:
         return (tree, negated) if isinstance(tree, ExistsQuery) else None
 
 
-@dataclass(frozen=True)
-class Joined:
-    """What FROM and WHERE came to."""
-
-    relation: Relation
-    scope: Scope
-
-
 class JoinBinder:
     """Puts sources together."""
 
-    def __init__(self, expressions: Expressions, inner: Callable[[Select], tuple[Relation, Scope, str]]) -> None:
-        self.expressions, self.inner = expressions, inner
-        self.by_time = TimeJoins(self.error)
-
-    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
-        """An error at a place of the text."""
-        return self.expressions.error(problem, span, hint)
+    def __init__(self, expressions: Expressions, inner: Callable[[Select], tuple[Relation, Scope]]) -> None:
+        self.expressions, self.inner, self.error = expressions, inner, expressions.error
+        self.by_time, self.states = TimeJoins(self.error), StateJoins(self.error)
 
     # -- conditions ----------------------------------------------------------------------------------------------
 
@@ -73,7 +55,7 @@ class JoinBinder:
         """Plain conditions as one Filter, then each EXISTS as a join of its own."""
         plain = [self.expressions.scalar(c.tree, scope, c.span) for c in conditions if c.exists is None]
         if plain:
-            relation = replace(relation, node=Filter(relation.node, conjunction(plain)))
+            relation = replace(relation, node=n.Filter(relation.node, conjunction(plain)))
         for condition in conditions:
             if condition.exists is not None:
                 relation = self._exists(relation, scope, condition)
@@ -86,7 +68,7 @@ class JoinBinder:
         if not isinstance(query, Select) or query.group_by or query.lifetime:
             raise self.error("EXISTS takes a plain SELECT", condition.span,
                              "write EXISTS (SELECT * FROM stream [...] WHERE ...) without UNION, GROUP BY or LIFETIME")
-        right, inner, alias = self.inner(query)
+        right, inner = self.inner(query)
         clash = next((a for a in inner.aliases() if scope.has_input(a)), None)
         if clash is not None:
             raise self.error(f"the sub-query uses the name {clash!r} of the query around it", condition.span,
@@ -96,81 +78,99 @@ class JoinBinder:
             raise self.error("an INTERNAL window under NOT EXISTS", place,
                              "remove INTERNAL: rows that left the window must be gone for NOT EXISTS to mean anything")
         if all(not v.prefix for v in inner.inputs):
-            right = replace(right, node=Qualify(right.node, alias))
-            inner = Scope(tuple(replace(v, alias=v.alias or alias, prefix=f"{alias}.") for v in inner.inputs))
+            only = inner.inputs[0]
+            right = replace(right, node=n.Qualify(right.node, only.alias or ""))
+            inner = Scope((replace(only, prefix=f"{only.alias}."),))
         both = Scope((*inner.inputs, *scope.inputs))
         local: list[Scalar] = []
         correlated: list[Scalar] = []
         for part in self.conditions(query):
             if part.exists is not None:
                 raise self.error("EXISTS inside EXISTS", part.span, "take the query apart, one EXISTS beside the other")
-            tree = self._correlated(part, inner, both)
+            tree = self.expressions.bind(part.tree, both, part.span, first=inner)
             found = self.expressions.written(tree, part.span)
             own = found.columns <= set(inner_columns(inner, tree))
             (local if own else correlated).append(found)
-        node = Filter(right.node, conjunction(local)) if local else right.node
-        join = AntiJoin if negated else SemiJoin
+        node = n.Filter(right.node, conjunction(local)) if local else right.node
+        made = (n.AntiJoin if negated else n.SemiJoin)(relation.node, node,
+                                                       conjunction(correlated) if correlated else None)
         return replace(
-            relation, node=join(relation.node, node, conjunction(correlated) if correlated else None),
-            changing=relation.changing or negated or right.changing, slides=(*relation.slides, *right.slides),
-            internal=relation.internal,
+            relation, node=made, slides=(*relation.slides, *right.slides), internal=relation.internal,
+            changing=relation.changing or right.changing or (negated and not meets_at_birth(made)),
         )
-
-    def _correlated(self, part: Condition, inner: Scope, both: Scope) -> exp.Expr:
-        """Names of the inner query come first; only what it does not have is looked up outside."""
-
-        def visit(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column):
-                parts = tuple(p.name for p in node.parts)
-                scope = inner if inner.candidates(parts) else both
-                found = self.expressions.leaf(node, scope, part.span)
-                return node if found is None else found
-            replaced = self.expressions.leaf(node, both, part.span)
-            if replaced is not None:
-                return replaced
-            self.expressions.refuse(node, part.span)
-            return node
-
-        return part.tree.copy().transform(visit, copy=False)
 
     # -- several sources -----------------------------------------------------------------------------------------
 
-    def join(self, sources: list[BoundSource], conditions: list[Condition], outer: JoinClause | None = None) -> Joined:
+    def join(self, sources: list[BoundSource], conditions: list[Condition]) -> tuple[Relation, Scope]:
         """Left-deep joins in the order of FROM; each condition at the lowest place that has its columns."""
-        self._check_names(sources)
-        scope = Scope(tuple(self._visible(s) for s in sources))
+        if len(sources) == 1:
+            scope = Scope((Visible.of(sources[0].alias, sources[0].relation),))
+            return self.filtered(sources[0].windowed(), scope, conditions), scope
+        self.check_names(sources)
+        outer = next((source.join for source in sources if source.join is not None), None)
+        if outer is not None and len(sources) > 2:
+            raise self.error(f"a {outer.kind.value} join joins two streams, here are {len(sources)}", outer.span,
+                             "join the others in a sub-query")
+        scope = Scope(tuple(Visible.of(s.alias, s.relation, f"{s.alias}.") for s in sources))
+        written, sources = sources, self._streams_first(sources)
         if outer is not None:
             return self._with_partners_or_not(sources, scope, outer, conditions)
         plain = [(c, self.expressions.scalar(c.tree, scope, c.span)) for c in conditions if c.exists is None]
         joined, rest = self._steps(sources, [scalar for _, scalar in plain])
         if rest:
-            joined = replace(joined, node=Filter(joined.node, conjunction(rest)))
-        for condition in conditions:
-            if condition.exists is not None:
-                joined = self._exists(joined, scope, condition)
-        return Joined(joined, scope)
+            joined = replace(joined, node=n.Filter(joined.node, conjunction(rest)))
+        joined = self.filtered(joined, scope, [c for c in conditions if c.exists is not None])
+        if sources != written and not joined.open:  # columns stand as the text has them
+            names = tuple(f"{source.alias}.{column}" for source in written for column in source.relation.columns)
+            node = n.Project(joined.node, tuple(map(n.NamedScalar.column, names)))
+            joined = replace(joined, node=node, columns=names)
+        return joined, scope
 
     def _with_partners_or_not(self, sources: list[BoundSource], scope: Scope, join: JoinClause,
-                              conditions: list[Condition]) -> Joined:
-        """An outer, semi or anti join of two streams: ON decides who meets, WHERE looks at what comes out."""
+                              conditions: list[Condition]) -> tuple[Relation, Scope]:
+        """An outer, semi or anti join of two sources: ON decides who meets, WHERE looks at what comes out."""
         parts = [Condition(tree, span_of(tree, join.span)) for tree in conjuncts(join.condition)]
         if any(part.exists is not None for part in parts):
             raise self.error("EXISTS in ON", join.span, "write it in WHERE")
         met = [self.expressions.scalar(part.tree, scope, part.span) for part in parts]
-        style, kind = self.by_time.style(sources, met), join.kind
+        kind = join.kind
+        style = self.by_time.style(sources, met, kind)
         if style == STATES or any(source.relation.table for source in sources):
-            raise self.error(f"a {kind.value} join needs two streams with windows on their times", join.span,
-                             f"write FROM a [RANGE 5 seconds, WA ts] {kind.value.upper()} JOIN b [RANGE 5 seconds, WA "
-                             "ts] ON a.x = b.x, or no windows and both ends of the distance in time: ON a.x = b.x AND "
-                             "b.ts - a.ts BETWEEN INTERVAL '0' SECOND AND INTERVAL '5' SECOND; over windows whose rows "
-                             "leave again there are EXISTS and NOT EXISTS")
-        left, right = (replace(s.relation, node=Qualify(self.by_time.met(s).node, s.alias or "")) for s in sources)
+            joined = self.states.outer(sources, met, join)
+            return self._of_kind(joined, scope, conditions, kind)
+        left, right = (replace(s.relation, node=n.Qualify(self.by_time.met(s).node, s.alias or "")) for s in sources)
         joined = self._pair(style, left, right, sources, met, sources[-1].window, kind)
-        if kind.left_only:
-            scope = Scope(scope.inputs[:1])
-        return Joined(self.filtered(joined, scope, conditions), scope)
+        return self._of_kind(joined, scope, conditions, kind)
 
-    def _check_names(self, sources: list[BoundSource]) -> None:
+    def _of_kind(self, joined: Relation, scope: Scope, conditions: list[Condition],
+                 kind: JoinKind) -> tuple[Relation, Scope]:
+        scope = Scope(scope.inputs[:1]) if kind.left_only else scope
+        return self.filtered(joined, scope, conditions), scope
+
+    def _streams_first(self, sources: list[BoundSource]) -> list[BoundSource]:
+        """Tables that stand before all streams behind them, where their place does not matter.
+
+        It does where a table changes and its changes do not reach back: a row of one stream meets it as it was before
+        this row, and a pair of two as it was before the pair.
+        """
+        streams = [place for place, source in enumerate(sources) if not source.relation.table]
+        moved = sources[: streams[0]] if streams else list(sources)
+        for source in moved:
+            schema = next(node.schema for node in source.relation.node.walk() if isinstance(node, n.Table))
+            if schema.kind is SourceKind.RELATION:
+                continue
+            if not streams:
+                raise self.error("no stream meets this table", source.span,
+                                 "name a stream beside it, or declare the table a retroactive relation: "
+                                 "pw.table(..., retroactive=True)")
+            if len(streams) > 1 and schema.time is not None:
+                raise self.error("a table that changes stands before several streams", source.span,
+                                 "name it behind the stream whose rows are to meet it, or behind all of them for it to "
+                                 "meet what these make together")
+        return [*sources[len(moved) :], *moved]
+
+    def check_names(self, sources: list[BoundSource]) -> None:
+        """Every source has a name of its own."""
         seen: dict[str, BoundSource] = {}
         for source in sources:
             if source.alias is None:
@@ -180,28 +180,22 @@ class JoinBinder:
                                  f"name one of them: {source.alias} AS other")
             seen[source.alias.lower()] = source
 
-    @staticmethod
-    def _visible(source: BoundSource) -> Visible:
-        return Visible.of(source.alias, source.relation, f"{source.alias}.")
-
     def _steps(self, sources: list[BoundSource], conditions: list[Scalar]) -> tuple[Relation, list[Scalar]]:
         style = self.by_time.style(sources, conditions)
         windowed = [s.windowed() if style == STATES else self.by_time.met(s) for s in sources]
         inputs: list[Relation] = []
         remaining = list(conditions)
         for source, relation in zip(sources, windowed, strict=True):
-            node: Node = Qualify(relation.node, source.alias or "")
+            node: n.Node = n.Qualify(relation.node, source.alias or "")
             own = [c for c in remaining if c.columns and all(_belongs(col, source) for col in c.columns)]
             remaining = [c for c in remaining if c not in own]
             if own and not relation.table:
-                node = Filter(node, conjunction(own))
+                node = n.Filter(node, conjunction(own))
             elif own:
                 remaining.extend(own)
             inputs.append(replace(relation, node=node))
         left, used = inputs[0], [sources[0]]
-        if left.table:
-            raise self.error("a table cannot be the first source", sources[0].span, "name a stream before the table")
-        last = [source.window for source in sources if not source.relation.table][-1]
+        last = next((source.window for source in reversed(sources) if not source.relation.table), None)
         for source, right in zip(sources[1:], inputs[1:], strict=True):
             used.append(source)
             here = [c for c in remaining if c.columns and all(any(_belongs(col, s) for s in used) for col in c.columns)]
@@ -212,16 +206,16 @@ class JoinBinder:
     def _pair(self, style: str, left: Relation, right: Relation, used: list[BoundSource], here: list[Scalar],
               window: BoundWindow | None, kind: JoinKind = JoinKind.INNER) -> Relation:
         """One step; ``window`` is the one behind the last stream, of which buckets are."""
-        node: Node
+        node: n.Node
         predicate = conjunction(here) if here else None
-        if right.table:
-            node = TableJoin(left.node, right.node, predicate)
+        if right.table and not left.table:
+            node = n.TableJoin(left.node, right.node, predicate)
         elif style == TUMBLING and window is not None:
             node = self.by_time.in_buckets(left.node, right.node, used, window, predicate, kind)
         elif style == BAND:
             node = self.by_time.in_band(left.node, right.node, used, here, kind)
         else:
-            node = Join(left.node, right.node, predicate)
+            node = n.Join(left.node, right.node, predicate)
         prefixed = {} if kind.left_only else {f"{used[-1].alias}.{c}": t for c, t in right.types.items()}
         if len(used) == 2:
             prefixed |= {f"{used[0].alias}.{c}": t for c, t in left.types.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from sqlglot import exp
 from panewise.core.errors import PlanError, QuantityError, SqlError
 from panewise.core.time import Day, Quantity
 from panewise.sql.hints import did_you_mean, listed
-from panewise.sql.syntax import Parameter, Query, parameters_of
+from panewise.sql.syntax import Parameter
 
 
 @dataclass
@@ -42,9 +42,8 @@ class Parameters:
         self.days = days or DeclaredDay(None)
         self.zone = zone
 
-    def check(self, query: Query) -> None:
+    def check(self, used: Sequence[Parameter]) -> None:
         """Every parameter has a value and every value a parameter."""
-        used = sorted(parameters_of(query), key=lambda p: p.span.start)
         for parameter in used:
             self.value(parameter)
         names = {p.name for p in used}

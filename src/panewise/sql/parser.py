@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,38 +12,18 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from panewise.core.errors import SqlError
 from panewise.core.join_kinds import JoinKind
+from panewise.core.names import nearest
 from panewise.core.trees import MAX_NESTING, all_of, deep_stack
 from panewise.core.user_functions import UserFunction
-from panewise.sql.brackets import BracketReader
+from panewise.sql import syntax
 from panewise.sql.cursor import PlacedError
 from panewise.sql.dialect import tokenize
-from panewise.sql.hints import nearest
-from panewise.sql.syntax import (
-    GENERATOR_CALLS,
-    GENERATORS,
-    RELATION_TO_STREAM,
-    RESTORE,
-    Bracket,
-    Clause,
-    ExistsQuery,
-    From,
-    GeneratorCall,
-    Item,
-    JoinClause,
-    LateralView,
-    NamedSource,
-    Query,
-    Select,
-    SetOperation,
-    Span,
-    StreamCall,
-    SubQuery,
-)
+from panewise.sql.windows.brackets import BracketReader
 
 T = TypeVar("T")
 OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
-STREAM_OPERATORS = frozenset(n for name in RELATION_TO_STREAM for n in (name.lower(), name.lower() + RESTORE))
+STREAM_OPERATORS = frozenset(name.lower() + end for name in syntax.RELATION_TO_STREAM for end in ("", syntax.RESTORE))
 AFTER_SOURCE = ("LATERAL VIEW", "WHERE", "GROUP BY", "GROUP", "UNION", "EXCEPT", "LIFETIME", "AS", "SELECT",
                 "FROM")
 FOREIGN = {
@@ -82,7 +62,7 @@ class QueryParser(BracketReader):
 
     # -- statements ----------------------------------------------------------------------------------------------
 
-    def query(self) -> Query:
+    def query(self) -> syntax.Query:
         """The whole text."""
         if not self._curr:
             raise self.fail("the query is empty", hint="write SELECT ... FROM ...")
@@ -93,7 +73,7 @@ class QueryParser(BracketReader):
             raise self._leftover()
         return found
 
-    def set_query(self) -> Query:
+    def set_query(self) -> syntax.Query:
         """Selects with UNION and EXCEPT ALL between them, from left to right."""
         if self._queries_open == MAX_QUERIES:
             raise self.fail(f"queries nested deeper than {MAX_QUERIES} levels", hint="take the query apart")
@@ -102,8 +82,8 @@ class QueryParser(BracketReader):
         self._queries_open -= 1
         return found
 
-    def _set_query(self) -> Query:
-        left: Query = self.select()
+    def _set_query(self) -> syntax.Query:
+        left: syntax.Query = self.select()
         while self._curr.token_type in {TokenType.UNION, TokenType.EXCEPT}:
             operator = self._curr
             self._advance()
@@ -113,10 +93,10 @@ class QueryParser(BracketReader):
                                 "write EXCEPT ALL, or NOT EXISTS (SELECT ...) for rows without a match")
             name = "EXCEPT ALL" if operator.token_type is TokenType.EXCEPT else "UNION ALL" if every else "UNION"
             right = self.select()
-            left = SetOperation(name, left, right, self.place(operator))
+            left = syntax.SetOperation(name, left, right, self.place(operator))
         return left
 
-    def select(self) -> Select:
+    def select(self) -> syntax.Select:
         """One SELECT up to its last clause."""
         start = self._curr
         if not self._match(TokenType.SELECT):
@@ -144,18 +124,25 @@ class QueryParser(BracketReader):
         sources, where, where_span = _inner_in_where(sources, where, where_span)
         group_by, group_bracket = self._group_by()
         lifetime = self._lifetime()
-        return Select(tuple(items), distinct, tuple(sources), tuple(views), where, where_span, tuple(group_by),
-                      group_bracket, lifetime, Span(start.start, self._prev.end + 1))
+        return syntax.Select(tuple(items), distinct, tuple(sources), tuple(views), where, where_span, tuple(group_by),
+                      group_bracket, lifetime, syntax.Span(start.start, self._prev.end + 1))
 
     # -- SELECT list ---------------------------------------------------------------------------------------------
 
-    def _items(self, what: str, end: str) -> list[Item]:
-        items = [self._item(what, end)]
+    def _listed(self, read: Callable[[], T]) -> list[T]:
+        """One or several, with commas between them."""
+        found = [read()]
         while self._match(TokenType.COMMA):
-            items.append(self._item(what, end))
-        return items
+            found.append(read())
+        return found
 
-    def _item(self, what: str, end: str) -> Item:
+    def _items(self, what: str, end: str) -> list[syntax.Item]:
+        return self._listed(lambda: self._item(what, end))
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self._listed(lambda: self.simple_name("the name of a column")[0]))
+
+    def _item(self, what: str, end: str) -> syntax.Item:
         token = self._curr
         if self._curr.token_type in {TokenType.FROM, TokenType.COMMA, TokenType.R_PAREN, TokenType.SEMICOLON}:
             raise self.fail(f"{what} lacks an expression before {self.here()}",
@@ -165,13 +152,16 @@ class QueryParser(BracketReader):
         if tree is None:
             raise self.fail(f"{what} needs an expression but found {self.here()}",
                             hint="write a column, an expression or *")
-        span = Span(token.start, self._prev.end + 1)
+        span = syntax.Span(token.start, self._prev.end + 1)
         alias: str | None = None
         aliases: tuple[str, ...] = ()
-        if isinstance(tree, GeneratorCall) and self._curr.token_type is TokenType.ALIAS and (
+        if isinstance(tree, syntax.GeneratorCall) and self._curr.token_type is TokenType.ALIAS and (
                 self._next.token_type is TokenType.L_PAREN):
             self._advance()
-            aliases = tuple(self._names_in_parentheses())
+            opening = self._curr
+            self._advance()
+            aliases = self._names()
+            self._close(opening)
         elif self._match(TokenType.ALIAS):
             alias, _ = self.simple_name("a name behind AS")
             if self._curr.token_type is TokenType.L_BRACKET and not self._grouping:
@@ -181,16 +171,7 @@ class QueryParser(BracketReader):
         elif self.word() not in {"", *AFTER_SOURCE, *FOREIGN} and not nearest(self.word(), [end], cutoff=0.7):
             raise self.fail(f"unexpected {self.here()}",
                             hint=f"separate columns by commas, or name this one with AS {self._curr.text}")
-        return Item(tree, alias, span, aliases)
-
-    def _names_in_parentheses(self) -> list[str]:
-        opening = self._curr
-        self._advance()
-        names = [self.simple_name("the name of a column")[0]]
-        while self._match(TokenType.COMMA):
-            names.append(self.simple_name("the name of a column")[0])
-        self._close(opening)
-        return names
+        return syntax.Item(tree, alias, span, aliases)
 
     def _missing_from(self) -> Exception:
         if self.word() and nearest(self.word(), ["FROM"], cutoff=0.7):
@@ -203,9 +184,9 @@ class QueryParser(BracketReader):
 
     # -- FROM ----------------------------------------------------------------------------------------------------
 
-    def _source(self) -> From:
+    def _source(self) -> syntax.From:
         start = self._curr
-        parts: list[NamedSource | SubQuery | From] = [self._primary_source()]
+        parts: list[syntax.NamedSource | syntax.SubQuery | syntax.From] = [self._primary_source()]
         while self._curr.token_type is TokenType.UNION and not self._select_after_union():
             self._advance()
             self.match_word("ALL")
@@ -216,9 +197,9 @@ class QueryParser(BracketReader):
         bracket = self.bracket()
         if bracket is not None and len(parts) == 1 and parts[0].bracket is not None:
             raise self.fail("two windows on one source", bracket.span, "keep one bracket")
-        return From(tuple(parts), alias, Span(start.start, self._prev.end + 1), bracket, alias_span)
+        return syntax.From(tuple(parts), alias, syntax.Span(start.start, self._prev.end + 1), bracket, alias_span)
 
-    def _join(self) -> From | None:
+    def _join(self) -> syntax.From | None:
         """A source behind JOIN, with its ON."""
         start = self._curr
         kind = next((kind for words, kind in JOINS.items() if self.match_words(*words)), None)
@@ -227,10 +208,8 @@ class QueryParser(BracketReader):
         source = self._source()
         if not self.match_word("ON"):
             raise self.fail(f"expected ON but found {self.here()}", hint="say what joins: ON a.x = b.x")
-        condition = self.expression_here()
-        if condition is None:
-            raise self.fail(f"ON needs a condition but found {self.here()}", hint="write one such as ON a.x = b.x")
-        return replace(source, join=JoinClause(kind, condition, Span(start.start, self._prev.end + 1)))
+        condition = self.condition("ON")
+        return replace(source, join=syntax.JoinClause(kind, condition, syntax.Span(start.start, self._prev.end + 1)))
 
     def _select_after_union(self) -> bool:
         index = self._index + 1
@@ -239,21 +218,21 @@ class QueryParser(BracketReader):
             tokens = tokens[1:]
         return bool(tokens) and tokens[0].token_type is TokenType.SELECT
 
-    def _primary_source(self) -> NamedSource | SubQuery | From:
+    def _primary_source(self) -> syntax.NamedSource | syntax.SubQuery | syntax.From:
         start = self._curr
         if self._match(TokenType.L_PAREN):
-            inner: SubQuery | From
+            inner: syntax.SubQuery | syntax.From
             if self._curr.token_type is TokenType.SELECT:
                 query = self.set_query()
                 self._close(start)
-                inner = SubQuery(query, Span(start.start, self._prev.end + 1), self.bracket())
+                inner = syntax.SubQuery(query, syntax.Span(start.start, self._prev.end + 1), self.bracket())
             else:
                 source = self._source()
                 self._close(start)
                 outer = self.bracket()
                 if outer is not None and source.bracket is not None:
                     raise self.fail("two windows on one source", outer.span, "keep one bracket")
-                inner = From(source.parts, source.alias, source.span, outer or source.bracket, source.alias_span)
+                inner = syntax.From(source.parts, source.alias, source.span, outer or source.bracket, source.alias_span)
             return inner
         if self._curr.token_type in {TokenType.WHERE, TokenType.SELECT, TokenType.GROUP_BY, TokenType.FROM}:
             raise self.fail(f"expected a stream but found {self.here()}", hint="write the name of a stream")
@@ -262,7 +241,7 @@ class QueryParser(BracketReader):
             raise self.fail("streams have plain names without a dot", hint="give the stream under one name")
         if self._curr.token_type is TokenType.L_PAREN:
             raise self.fail("FROM takes streams, not functions", span, "name a stream, or a query in parentheses")
-        return NamedSource(name, span, self.bracket())
+        return syntax.NamedSource(name, span, self.bracket())
 
     def _close(self, opening: object) -> None:
         if self._match(TokenType.R_PAREN):
@@ -273,8 +252,8 @@ class QueryParser(BracketReader):
 
     # -- the clauses behind FROM ---------------------------------------------------------------------------------
 
-    def _lateral_views(self) -> list[LateralView]:
-        views: list[LateralView] = []
+    def _lateral_views(self) -> list[syntax.LateralView]:
+        views: list[syntax.LateralView] = []
         start = self._curr
         while self.match_words("LATERAL", "VIEW"):
             views.append(self._lateral_view(start))
@@ -285,34 +264,27 @@ class QueryParser(BracketReader):
                                 "write it behind the last one, or put the first in a query in FROM")
         return views
 
-    def _lateral_view(self, start: Token) -> LateralView:
+    def _lateral_view(self, start: Token) -> syntax.LateralView:
         outer, token = self.match_word("OUTER"), self._curr
         call = self.expression_here()
-        if not isinstance(call, GeneratorCall):
-            raise self.fail(f"LATERAL VIEW takes {', '.join(GENERATORS)}, not {self.source(token) or 'nothing'}", token,
+        if not isinstance(call, syntax.GeneratorCall):
+            generators = ", ".join(syntax.GENERATORS)
+            raise self.fail(f"LATERAL VIEW takes {generators}, not {self.source(token) or 'nothing'}", token,
                             "write LATERAL VIEW explode(xs) t AS x")
         if self._curr.token_type is TokenType.ALIAS:
             raise self.fail("LATERAL VIEW needs a name before AS", hint="write LATERAL VIEW explode(xs) t AS x")
         alias, _ = self.simple_name("the name of the view")
-        names: list[str] = []
-        if self._match(TokenType.ALIAS):
-            names.append(self.simple_name("the name of a column")[0])
-            while self._curr.token_type is TokenType.COMMA:
-                self._advance()
-                names.append(self.simple_name("the name of a column")[0])
-        span = Span(start.start, self._prev.end + 1)
-        return LateralView(call, alias, tuple(names), outer, span, self.bracket())
+        names = self._names() if self._match(TokenType.ALIAS) else ()
+        span = syntax.Span(start.start, self._prev.end + 1)
+        return syntax.LateralView(call, alias, names, outer, span, self.bracket())
 
-    def _where(self) -> tuple[exp.Expr | None, Span | None]:
+    def _where(self) -> tuple[exp.Expr | None, syntax.Span | None]:
         start = self._curr
         if not self._match(TokenType.WHERE):
             return None, None
-        tree = self.expression_here()
-        if tree is None:
-            raise self.fail(f"WHERE needs a condition but found {self.here()}", hint="write one such as WHERE a > 3")
-        return tree, Span(start.start, self._prev.end + 1)
+        return self.condition("WHERE"), syntax.Span(start.start, self._prev.end + 1)
 
-    def _group_by(self) -> tuple[list[Item], Bracket | None]:
+    def _group_by(self) -> tuple[list[syntax.Item], syntax.Bracket | None]:
         if not (self._match(TokenType.GROUP_BY) or self.match_words("GROUP", "BY")):
             return [], None
         self._grouping = True
@@ -322,12 +294,12 @@ class QueryParser(BracketReader):
             self._grouping = False
         return items, self.bracket()
 
-    def _lifetime(self) -> Clause | None:
+    def _lifetime(self) -> syntax.Clause | None:
         token = self._curr
         if not self.match_word("LIFETIME"):
             return None
         amount = self.quantity("LIFETIME", ("UNION", "EXCEPT"))
-        return Clause("LIFETIME", Span(token.start, self._prev.end + 1), amount)
+        return syntax.Clause("LIFETIME", syntax.Span(token.start, self._prev.end + 1), amount)
 
     def _leftover(self) -> Exception:
         word = self.word()
@@ -356,7 +328,7 @@ class QueryParser(BracketReader):
             if self._curr.token_type is TokenType.EXISTS and self._tokens[self._index + 2:self._index + 3] and (
                     self._tokens[self._index + 2].token_type is TokenType.SELECT):
                 return self._exists()
-            if name in GENERATOR_CALLS and self._prev.token_type is not TokenType.DOT:
+            if name in syntax.GENERATOR_CALLS and self._prev.token_type is not TokenType.DOT:
                 return self._generator(name)
             if name in self._own and self._prev.token_type is not TokenType.DOT:
                 return self._own_function(self._own[name])
@@ -368,12 +340,25 @@ class QueryParser(BracketReader):
             found.meta.update(start=token.start, end=self._prev.end)
         return found
 
+    def _arguments(self, token: Token, *, needed: bool = False) -> list[syntax.Item]:
+        """What stands in the brackets behind the name of a call."""
+        items = []
+        if needed or self._curr.token_type is not TokenType.R_PAREN:
+            items = self._items(f"{token.text}(...)", end=")")
+        if (several := next((item for item in items if item.aliases), None)) is not None:
+            raise self.fail(f"several names inside {token.text}(...)", several.span,
+                            "write LATERAL VIEW posexplode(xs) t AS pos, x behind FROM, and name pos and x here")
+        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
+        return items
+
     def _generator(self, name: str) -> exp.Expr:
         token = self._curr
         self._advance(2)
-        items = [] if self._curr.token_type is TokenType.R_PAREN else self._items(f"{token.text}(...)", end=")")
-        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
-        call = GeneratorCall(this=name, expressions=[item.tree for item in items])
+        return self._from(token, syntax.GeneratorCall(
+            this=name, expressions=[item.tree for item in self._arguments(token)]))
+
+    def _from(self, token: Token, call: exp.Expr) -> exp.Expr:
+        """A call that begins at a token and ends here."""
         call.meta.update(start=token.start, end=self._prev.end)
         return call
 
@@ -381,42 +366,33 @@ class QueryParser(BracketReader):
         """A call of one of the user's functions, its arguments in the types it takes."""
         token = self._curr
         self._advance(2)
-        items = [] if self._curr.token_type is TokenType.R_PAREN else self._items(f"{token.text}(...)", end=")")
-        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
-        place = Span(token.start, self._prev.end + 1)
+        items = self._arguments(token)
+        place = syntax.Span(token.start, self._prev.end + 1)
         if (problem := function.problem_with(len(items))) is not None:
             raise self.fail(problem, place, "give it as many arguments as it takes")
-        if (named := next((item for item in items if item.alias or item.aliases), None)) is not None:
+        if (named := next((item for item in items if item.alias), None)) is not None:
             raise self.fail(f"AS cannot stand inside {token.text}(...)", named.span, "write it behind the call")
         given = [item.tree for item in items]
         if function.takes is not None:
             given = [exp.Cast(this=tree, to=exp.DataType.build(of, dialect="spark"))
                      for tree, of in zip(given, function.takes, strict=True)]
-        call = exp.Anonymous(this=function.key, expressions=given)
-        call.meta.update(start=token.start, end=self._prev.end)
-        return call
+        return self._from(token, exp.Anonymous(this=function.key, expressions=given))
 
     def _exists(self) -> exp.Expr:
         token = self._curr
         self._advance(2)
         query = self.set_query()
         self._close(token)
-        return ExistsQuery(this=query).update_positions(token)
+        return syntax.ExistsQuery(this=query).update_positions(token)
 
     def _call(self, name: str) -> exp.Expr:
         token = self._curr
         self._advance(2)
         distinct = self.distinct() if name in STREAM_OPERATORS else self._match(TokenType.DISTINCT)
-        items = []
-        if distinct or self._curr.token_type is not TokenType.R_PAREN:
-            items = self._items(f"{token.text}(...)", end=")")
-        if (several := next((item for item in items if item.aliases), None)) is not None:
-            raise self.fail(f"several names inside {token.text}(...)", several.span,
-                            "write LATERAL VIEW posexplode(xs) t AS pos, x behind FROM, and name pos and x here")
-        self.expect(TokenType.R_PAREN, ")", f"close {token.text}( with )")
+        items = self._arguments(token, needed=bool(distinct))
         end = self._prev.end
         condition = self._filter()
-        call = StreamCall(this=name, expressions=[i.tree for i in items], aliases=[i.alias for i in items],
+        call = syntax.StreamCall(this=name, expressions=[i.tree for i in items], aliases=[i.alias for i in items],
                           distinct=distinct, bracket=self.bracket(), condition=condition)
         call.meta.update(start=token.start, end=end)
         return call
@@ -432,7 +408,7 @@ class QueryParser(BracketReader):
         return condition
 
     def _misplaced_window(self, before: exp.Expr | None) -> PlacedError:
-        """A window behind something that takes none; a function nobody knows was meant to be an aggregate."""
+        """A window behind something that takes none; an unknown function was meant to be an aggregate."""
         if isinstance(before, exp.Anonymous) and (close := nearest(before.name, self._calls, cutoff=0.6)):
             return self.fail(f"a window cannot stand behind {before.name}(...), which is no aggregate",
                              hint=f"did you mean {close!r}?")
@@ -467,8 +443,8 @@ class QueryParser(BracketReader):
         return None
 
 
-def _inner_in_where(sources: list[From], where: exp.Expr | None, span: Span | None,
-                    ) -> tuple[list[From], exp.Expr | None, Span | None]:
+def _inner_in_where(sources: list[syntax.From], where: exp.Expr | None, span: syntax.Span | None,
+                    ) -> tuple[list[syntax.From], exp.Expr | None, syntax.Span | None]:
     """``a JOIN b ON c`` is ``a, b WHERE c``."""
     plain, conditions = [], [] if where is None else [where]
     for source in sources:
@@ -480,21 +456,26 @@ def _inner_in_where(sources: list[From], where: exp.Expr | None, span: Span | No
     return plain, all_of(conditions) if conditions else None, span
 
 
-def parse_query(text: str, calls: Collection[str], own: Mapping[str, UserFunction] | None = None) -> Query:
-    """The syntax tree of a query; ``calls`` are the names of aggregate functions, ``own`` the user's by their names.
+def parse_query(text: str, calls: Collection[str], own: Mapping[str, UserFunction] | None = None,
+                ) -> tuple[syntax.Query, list[syntax.Parameter]]:
+    """The syntax tree of a query and its parameters, from left to right.
 
-    >>> parse_query("SELECT count(*) FROM S [ROWS 10]", {"count"}).sources[0].parts[0].name
-    'S'
+    ``calls`` are the names of aggregate functions, ``own`` the user's by their names.
+
+    >>> query, parameters = parse_query("SELECT count(*) FROM S [ROWS :n]", {"count"})
+    >>> query.sources[0].parts[0].name, [parameter.name for parameter in parameters]
+    ('S', ['n'])
     """
     parser = QueryParser(text, calls, own)
-    return _guarded(parser, parser.query)
+    found = _guarded(parser, parser.query)
+    return found, [parser.parameters[at] for at in sorted(parser.parameters)]
 
 
-def parse_bracket(text: str, calls: Collection[str]) -> Bracket:
+def parse_bracket(text: str, calls: Collection[str]) -> syntax.Bracket:
     """A window on its own, with or without the brackets around it."""
     parser = QueryParser(text, calls)
 
-    def read() -> Bracket:
+    def read() -> syntax.Bracket:
         found = parser.bracket() or parser.bracket_body(0)
         if parser._curr:
             raise parser._unexpected()
@@ -503,36 +484,21 @@ def parse_bracket(text: str, calls: Collection[str]) -> Bracket:
     return _guarded(parser, read)
 
 
-def _opened_too_deep(tokens: list[Token]) -> Iterator[Token]:
-    """The first bracket inside so many others that no expression may be: found before anything recursive reads it."""
-    depth = 0
-    for token in tokens:
-        depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
-        if depth > MAX_NESTING:
-            yield token
-            return
-
-
-def _never_closed(tokens: list[Token]) -> Token | None:
-    """A bracket that sqlglot has read as closed at the end of what stands in it: some calls it reads so."""
-    opened: list[Token] = []
-    for token in tokens:
-        if token.token_type in OPENING:
-            opened.append(token)
-        elif token.token_type in CLOSING and opened:
-            opened.pop()
-    return opened[-1] if opened else None
-
-
 def _guarded(parser: QueryParser, read: Callable[[], T]) -> T:
+    opened: list[Token] = []
     try:
-        for token in _opened_too_deep(parser._tokens):
-            raise parser.too_nested(token)
+        for token in parser._tokens:
+            if token.token_type in OPENING:
+                opened.append(token)
+            elif token.token_type in CLOSING and opened:
+                opened.pop()
+            if len(opened) > MAX_NESTING:  # found before anything recursive reads it
+                raise parser.too_nested(token)
         with deep_stack():
             found = read()
-        if (opening := _never_closed(parser._tokens)) is not None:
-            raise parser.fail(f"this {parser.source(opening)} is never closed", opening,
-                              f"write {')' if opening.token_type is TokenType.L_PAREN else ']'} where it ends")
+        if opened:  # some calls sqlglot reads as closed at the end of what stands in them
+            raise parser.fail(f"this {parser.source(opened[-1])} is never closed", opened[-1],
+                              f"write {')' if opened[-1].token_type is TokenType.L_PAREN else ']'} where it ends")
         return found
     except PlacedError as error:
         raise parser.as_error(error) from None

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from panewise.core.errors import SqlError
 from panewise.plan.nodes import NamedScalar, Project
 from panewise.sql.expressions import Expressions, readable
 from panewise.sql.relations import Relation, Scope
@@ -18,11 +17,7 @@ class Projector:
     """Binds SELECT lists."""
 
     def __init__(self, expressions: Expressions) -> None:
-        self.expressions = expressions
-
-    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
-        """An error at a place of the text."""
-        return self.expressions.error(problem, span, hint)
+        self.expressions, self.error = expressions, expressions.error
 
     def project(self, relation: Relation, scope: Scope, items: Iterable[Item]) -> Relation:
         """The selected columns; ``*`` alone leaves the relation as it is."""

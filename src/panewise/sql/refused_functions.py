@@ -2,9 +2,14 @@
 
 One text has one answer, whatever engine runs it, however often and in how many pieces. What draws lots, asks session or
 machine, or runs code that is named in a text cannot keep that promise. The list holds every spelling of Spark.
+
+Functions that read XML have one option that names a file, which the JVM would open wherever it may be, also at an
+address; with every other option they are functions of the row.
 """
 
 from __future__ import annotations
+
+from sqlglot import exp
 
 _LOT = "two runs of one query would give two answers"
 _PLACE = "the value depends on how Spark cuts the data into files and partitions, not on the row"
@@ -29,3 +34,22 @@ REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("stack", "json_tuple"), (_ROWS, _ROWS_REMEDY)),
 }
 """Name in lower case: why, and what to do instead."""
+
+_WITH_OPTIONS = ("from_xml", "schema_of_xml", "to_xml")
+_NAMES_A_FILE = "rowvalidationxsdpath"
+_FILE_REMEDY = f"write the names of options as text, map('mode', 'FAILFAST'), and leave out {_NAMES_A_FILE}"
+
+
+def refused_option(node: exp.Func, name: str) -> tuple[str, str] | None:
+    """What is wrong with a call whose options may name a file: that one, or names that are only computed."""
+    if name.lower() not in _WITH_OPTIONS:
+        return None
+    for options in node.find_all(exp.Anonymous):
+        if options.name.lower() == "map" and any(_opens(key) for key in options.expressions[::2]):
+            return f"{name.lower()}(...) would open a file that the text of a query names", _FILE_REMEDY
+    return None
+
+
+def _opens(key: exp.Expr) -> bool:
+    """Whether the name of an option may be that of the file."""
+    return not (isinstance(key, exp.Literal) and key.is_string) or key.name.strip().lower() == _NAMES_A_FILE

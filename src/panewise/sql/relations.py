@@ -101,7 +101,7 @@ class Visible:
     flat: frozenset[str] = frozenset()
     """Columns that are known to have no fields."""
     hidden: bool = False
-    """Not among what ``*`` stands for, nor among what a user may be told of."""
+    """Not among what ``*`` stands for, nor among the names in hints."""
 
     @classmethod
     def of(cls, alias: str | None, relation: Relation, prefix: str = "") -> Visible:

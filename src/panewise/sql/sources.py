@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from panewise.core.errors import SchemaError, SqlError
+from panewise.core.errors import SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import Catalog, SourceKind, SourceSchema
-from panewise.plan.nodes import Node, Source, Table, Union, Window
+from panewise.plan.nodes import Named, Source, Table, Union, Window
 from panewise.sql.hints import did_you_mean, listed
 from panewise.sql.relations import BoundWindow, Relation, match_name
-from panewise.sql.syntax import Bracket, From, NamedSource, Query, Span, SubQuery
-from panewise.sql.windows import WindowBinder
+from panewise.sql.syntax import Bracket, From, JoinClause, NamedSource, Query, Span, SubQuery
+from panewise.sql.windows.bracket_windows import WindowBinder
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class BoundSource:
     window: BoundWindow | None
     alias: str | None
     span: Span
+    join: JoinClause | None = None
 
     def windowed(self) -> Relation:
         """The relation with its window applied."""
@@ -48,11 +49,7 @@ class SourceBinder:
     """Binds FROM entries of one query text."""
 
     def __init__(self, catalog: Catalog, windows: WindowBinder, query: Callable[[Query], Relation]) -> None:
-        self.catalog, self.windows, self.query = catalog, windows, query
-
-    def error(self, problem: str, span: Span, hint: str = "") -> SqlError:
-        """An error at a place of the text."""
-        return self.windows.error(problem, span, hint)
+        self.catalog, self.windows, self.query, self.error = catalog, windows, query, windows.error
 
     def bind(self, source: From, *, internal: bool = False) -> BoundSource:
         """One entry; ``internal`` makes its windows append-only, as Wstream implies (rule 8)."""
@@ -62,31 +59,28 @@ class SourceBinder:
             window = self._window(source.bracket, only.relation, internal) or only.window
             if only.window is not None and source.bracket is not None:
                 raise self.error("two windows on one source", source.bracket.span, "keep one bracket")
-            return BoundSource(only.relation, window, source.alias or only.alias, source.span)
+            return BoundSource(only.relation, window, source.alias or only.alias, source.span, source.join)
         union = self._union(bound, source)
-        return BoundSource(union, self._window(source.bracket, union, internal), source.alias, source.span)
+        return BoundSource(union, self._window(source.bracket, union, internal), source.alias, source.span, source.join)
 
     def _part(self, part: NamedSource | SubQuery | From, internal: bool) -> BoundSource:
         if isinstance(part, From):
             return self.bind(part, internal=internal)
         relation = self._named(part) if isinstance(part, NamedSource) else self.query(part.query)
-        alias = None
-        if isinstance(part, NamedSource):
-            alias = match_name(part.name, self.catalog.sources) or part.name
+        alias = relation.node.name if isinstance(relation.node, Named) and isinstance(part, NamedSource) else None
         return BoundSource(relation, self._window(part.bracket, relation, internal), alias, part.span)
 
     def _named(self, source: NamedSource) -> Relation:
-        known = match_name(source.name, self.catalog.sources)
+        name = match_name(source.name, self.catalog.sources) or source.name
         try:
-            schema = self.catalog.get(known or source.name)
+            schema = self.catalog.get(name)
         except SchemaError as error:
             names = sorted(self.catalog.sources)
             hint = did_you_mean(source.name, names,
                                 f"the streams are {listed(names)}" if names else "give the stream to the query")
             raise self.error(f"no stream named {source.name!r}", source.span, hint) from error
-        name = known or source.name
         is_table = schema.kind is not SourceKind.STREAM
-        node: Node = Table(name, schema) if is_table else Source(name, schema)
+        node = (Table if is_table else Source)(name, schema)
         return Relation(node, tuple(schema.columns), schema.columns, schema.time, _clock(schema), schema.open, is_table)
 
     def _window(self, bracket: Bracket | None, relation: Relation, internal: bool) -> BoundWindow | None:

@@ -6,7 +6,6 @@ are half-open positions in the query text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -246,58 +245,6 @@ def span_of(tree: exp.Expr, fallback: Span) -> Span:
     if not places:
         return fallback
     return Span(min(m["start"] for m in places), max(m["end"] for m in places) + 1)
-
-
-def parameters_of(query: Query) -> Iterator[Parameter]:
-    """Every ``:name`` of a query, in no particular order."""
-    if isinstance(query, SetOperation):
-        first, steps = chain_of(query)
-        for part in (first, *(step.right for step in steps)):
-            yield from parameters_of(part)
-        return
-    for item in (*query.items, *query.group_by):
-        yield from _in_tree(item.tree)
-    yield from _in_tree(query.where)
-    for view in query.views:
-        yield from _in_tree(view.call)
-        yield from _in_bracket(view.bracket)
-    yield from _in_bracket(query.group_bracket)
-    if query.lifetime is not None and isinstance(query.lifetime.amount, Parameter):
-        yield query.lifetime.amount
-    for source in query.sources:
-        yield from _in_source(source)
-
-
-def _in_source(source: NamedSource | SubQuery | From) -> Iterator[Parameter]:
-    yield from _in_bracket(source.bracket)
-    if isinstance(source, SubQuery):
-        yield from parameters_of(source.query)
-    elif isinstance(source, From):
-        yield from _in_tree(source.join.condition if source.join is not None else None)
-        for part in source.parts:
-            yield from _in_source(part)
-
-
-def _in_bracket(bracket: Bracket | None) -> Iterator[Parameter]:
-    if bracket is None:
-        return
-    if bracket.signature is not None:
-        yield bracket.signature
-    for clause in bracket.clauses:
-        for value in (clause.amount, clause.constant):
-            if isinstance(value, Parameter):
-                yield value
-        yield from _in_tree(clause.condition)
-
-
-def _in_tree(tree: exp.Expr | None) -> Iterator[Parameter]:
-    for node in tree.walk() if tree is not None else ():
-        if isinstance(node, exp.Placeholder):
-            yield placeholder(node)
-        elif isinstance(node, StreamCall):
-            yield from _in_bracket(node.bracket)
-        elif isinstance(node, ExistsQuery):
-            yield from parameters_of(node.query)
 
 
 def placeholder(node: exp.Expr) -> Parameter:

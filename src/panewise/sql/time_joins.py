@@ -15,12 +15,13 @@ from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.scalar import Scalar
 from panewise.core.trees import all_of
-from panewise.plan.nodes import BandJoin, Filter, Node, TumblingJoin
+from panewise.plan.nodes import WINDOW_TIMES, BandJoin, Filter, Node, TumblingJoin
 from panewise.sql.bands import TimeBand, Times, of_windows
 from panewise.sql.expressions import to_scalar
 from panewise.sql.relations import BoundWindow, Relation
 from panewise.sql.sources import BoundSource
 from panewise.sql.syntax import Span
+from panewise.sql.windows.window_times import with_time
 from panewise.windows.sliding import SlidingWindow
 
 STATES, BAND, TUMBLING = "states", "band", "tumbling"
@@ -35,8 +36,8 @@ class TimeJoins:
 
     # -- which join
 
-    def style(self, sources: list[BoundSource], conditions: list[Scalar]) -> str:
-        """Band join, tumbling join, or a join of window states."""
+    def style(self, sources: list[BoundSource], conditions: list[Scalar], kind: JoinKind = JoinKind.INNER) -> str:
+        """Band join, tumbling join, or a join of window states; outer joins of tumbling windows are of buckets."""
         streams = [s for s in sources if not s.relation.table]
         first = len(streams) > 1 and streams == sources[: len(streams)]
         if first and all(s.window is None for s in streams) and self._tied(streams, conditions):
@@ -44,6 +45,9 @@ class TimeJoins:
         last = streams[-1].window if streams else None
         if last is not None and last.tumbling and all(s.window is None for s in streams[:-1]):
             self._several(streams, "RANGE TUMBLING joins", last.span)
+            return TUMBLING
+        if kind is not JoinKind.INNER and all(s.window is not None and s.window.tumbling for s in streams):
+            self._one_division(streams)
             return TUMBLING
         by_id = [s for s in streams if s.window is not None and s.window.by_id]
         if not by_id:
@@ -61,6 +65,18 @@ class TimeJoins:
         self._several(streams, "windows with WA join", by_id[-1].span)
         return BAND
 
+    def _one_division(self, streams: list[BoundSource]) -> None:
+        """Tumbling windows behind each source divide time in the same way, or no row would have one bucket."""
+        first, *others = (s.window for s in streams if s.window is not None)
+        for other in others:
+            one, two = first.clause.spec, other.clause.spec
+            if first.by_id and other.by_id and first.range == other.range and \
+                    (getattr(one, "origin", 0) - getattr(two, "origin", 0)) % (first.range or 1) == 0:
+                continue
+            raise self.error("two RANGE TUMBLING of one join that do not begin together", other.span,
+                             "give both the same RANGE TUMBLING and ORIGIN, with WA, or write it once, behind the last "
+                             "source")
+
     def _several(self, streams: list[BoundSource], what: str, span: Span) -> None:
         if len(streams) < 2:
             raise self.error(f"{what} streams, here is only one", span, "write windows without WA on each source")
@@ -76,16 +92,17 @@ class TimeJoins:
         if window is None:
             return source.relation
         spec, clause = window.clause.spec, window.clause
-        wrong = {"LAG": getattr(spec, "lag", 0), "ORIGIN": getattr(spec, "origin", 0),
+        wrong = {"LAG": getattr(spec, "lag", 0), "ORIGIN": 0 if window.tumbling else getattr(spec, "origin", 0),
                  "PA": clause.partition or window.sliced_by}
         for keyword, given in wrong.items():
             if given:
                 hint = "write the columns that must be equal in WHERE" if keyword == "PA" else \
                     "remove it; WHERE can say how far apart the times are: b.ts BETWEEN a.ts AND a.ts + INTERVAL ..."
                 raise self.error(f"{keyword} means nothing where two streams meet by their times", window.span, hint)
-        if clause.predicate is None:
-            return source.relation
-        return replace(source.relation, node=Filter(source.relation.node, clause.predicate))
+        relation = source.relation
+        if clause.attribute in WINDOW_TIMES and relation.aggregated:
+            relation = replace(relation, node=with_time(relation.node, clause.attribute))
+        return relation if clause.predicate is None else replace(relation, node=Filter(relation.node, clause.predicate))
 
     # -- buckets
 
@@ -94,11 +111,12 @@ class TimeJoins:
         """Rows of one bucket; that of the first stream is that of all before the new one."""
         assert window.range is not None
         before, new = (self._bucketed(source, window) for source in (used[0], used[-1]))
-        return TumblingJoin(left, right, before, new, window.range, predicate, kind=kind)
+        return TumblingJoin(left, right, before, new, window.range, predicate, getattr(window.clause.spec, "origin", 0),
+                            kind=kind)
 
     def _bucketed(self, source: BoundSource, window: BoundWindow) -> str:
-        attribute = window.clause.attribute
-        found = attribute if source.window is window else source.relation.find(attribute)
+        attribute = (source.window or window).clause.attribute
+        found = attribute if source.window is not None else source.relation.find(attribute)
         if found is None:
             raise self.error(f"{source.alias} has no column {attribute!r}", window.span,
                              "name a column that both sources have")
@@ -115,9 +133,8 @@ class TimeJoins:
             said, rest = self._said(source, new, conditions)
             shown = _of_windows(source, new)
             bands.append((source, said if shown is None else said.within(shown), rest, shown))
-        tied, band, rest, _ = min((b for b in bands if b[1].bounded), key=lambda found: _width(found[1]))
-        assert band.low is not None
-        assert band.high is not None
+        tied, band, rest, _ = min((b for b in bands if b[1].bounded), key=lambda found: found[1].width)
+        before, after = band.reach
         if band.empty:
             raise self.error("no two rows can meet: the time between them ends before it begins", new.span,
                              "exchange the two ends, or look at the sign: b.ts - a.ts is how much later b is")
@@ -126,7 +143,7 @@ class TimeJoins:
                 rest = [*rest, _as_condition(source, new, shown)]
         times = f"{tied.alias}.{time_of(tied)}", f"{new.alias}.{time_of(new)}"
         predicate = conjunction(rest) if rest else None
-        return BandJoin(left, right, times[0], times[1], band.high.at, -band.low.at, predicate, band.bounds, kind=kind)
+        return BandJoin(left, right, times[0], times[1], after, before, predicate, band.bounds, kind=kind)
 
     def _said(self, left: BoundSource, right: BoundSource, conditions: list[Scalar]) -> tuple[TimeBand, list[Scalar]]:
         """What conditions say about the distance of the times of two streams, and the other conditions."""
@@ -151,19 +168,11 @@ def _of_windows(left: BoundSource, right: BoundSource) -> TimeBand | None:
     return of_windows(left.window.range, right.window.range)
 
 
-def _width(band: TimeBand) -> int:
-    assert band.low is not None
-    assert band.high is not None
-    return band.high.at - band.low.at
-
-
 def _as_condition(left: BoundSource, right: BoundSource, band: TimeBand) -> Scalar:
     """The band of two windows as a condition on the times."""
-    assert band.low is not None
-    assert band.high is not None
     one, other = (Scalar.column(f"{source.alias}.{time_of(source)}").sql for source in (left, right))
     kind = _kind(left, time_of(left) or "")
-    low, high = _amount(-band.low.at, kind), _amount(band.high.at, kind)
+    low, high = (_amount(reach, kind) for reach in band.reach)
     return to_scalar(Scalar.parse(f"{other} BETWEEN {one} - {low} AND {one} + {high}").tree)
 
 

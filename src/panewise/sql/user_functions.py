@@ -16,7 +16,7 @@ from sqlglot import exp
 from panewise.core.errors import PlanError
 from panewise.core.user_functions import Declared, UserFunction, register
 from panewise.functions import supported_names
-from panewise.functions.literals import type_from_syntax
+from panewise.functions.binding.literals import type_from_syntax
 from panewise.functions.types import spark_type
 from panewise.sql.functions import aggregate_names, scalar_names
 from panewise.sql.hints import listed

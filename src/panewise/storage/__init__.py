@@ -5,7 +5,7 @@ contract of a store with its form in memory, ``directory`` its form on disk, ``m
 there, ``lock`` who may write. ``docs/reliability.md`` says what all of it promises.
 """
 
-from panewise.storage.chunks import ChunkStore, MemoryChunks, Scoped
+from panewise.storage.chunks import ChunkStore, CommittedChunks, MemoryChunks, Scoped
 from panewise.storage.directory import DirectoryChunks
 
-__all__ = ["ChunkStore", "DirectoryChunks", "MemoryChunks", "Scoped"]
+__all__ = ["ChunkStore", "CommittedChunks", "DirectoryChunks", "MemoryChunks", "Scoped"]

@@ -1,9 +1,11 @@
 """The contract of a chunk store: named bytes that are read one by one and changed all together.
 
     store.get("state")              what the last commit left
-    store.put("state", data)        seen by ``get`` from now on, kept only if ``commit`` follows
+    store.put("state", data)        seen by ``get`` from now on, kept only if a commit follows
     store.remove("old")
-    store.commit()                  everything since the last commit is kept, or, if the process dies, nothing of it
+
+In a directory ``commit`` keeps everything since the last one, or, if the process dies, nothing of it; what is in
+Spark's state store Spark commits with the micro-batch.
 
 Operators cut their state into chunks (by pane, by key bucket, as a journal with a snapshot) and do not know where the
 chunks are.
@@ -12,6 +14,11 @@ chunks are.
 from __future__ import annotations
 
 from typing import Protocol
+
+from panewise.core.errors import CheckpointError
+from panewise.storage.sealed import seal, unseal
+
+KIND = "chunks"
 
 
 class ChunkStore(Protocol):
@@ -28,6 +35,10 @@ class ChunkStore(Protocol):
 
     def names(self) -> list[str]:
         """The chunks that are there, sorted."""
+
+
+class CommittedChunks(ChunkStore, Protocol):
+    """Chunks that their user commits."""
 
     def commit(self) -> int:
         """Keep all changes since the last commit, together; the number of this commit."""
@@ -68,6 +79,35 @@ class MemoryChunks:
         self.number += 1
         return self.number
 
+    def copied(self, name: str, store: ChunkStore) -> int:
+        """A chunk is in another store, too; how long it is."""
+        store.put(name, self._chunks[name])
+        return len(self._chunks[name])
+
+    def packed(self) -> bytes:
+        """All chunks in one piece."""
+        lengths = [[name, len(self._chunks[name])] for name in self.names()]
+        return b"".join(seal({"kind": KIND, "chunks": lengths}, b"".join(map(self._chunks.__getitem__, self.names()))))
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> MemoryChunks:
+        """Back.
+
+        >>> store = MemoryChunks()
+        >>> store.put("a", b"1"); store.put("b", b"")
+        >>> MemoryChunks.unpacked(store.packed()).names()
+        ['a', 'b']
+        """
+        about, contents = unseal(data, "the saved state")
+        if about.get("kind") != KIND:
+            raise CheckpointError(f"this is a {about.get('kind')!r} of panewise, not the state of a query: start again "
+                                  "without it")
+        store, at = cls(), 0
+        for name, length in about["chunks"]:
+            store.put(name, contents[at : at + length])
+            at += length
+        return store
+
 
 class Scoped:
     """The chunks of a store whose names begin alike, for a part of a program that shares the store with others.
@@ -96,7 +136,3 @@ class Scoped:
     def names(self) -> list[str]:
         """Those of this scope, without its name."""
         return [n.removeprefix(self._prefix) for n in self._store.names() if n.startswith(self._prefix)]
-
-    def commit(self) -> int:
-        """Of the whole store: a scope has no commits of its own."""
-        return self._store.commit()

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from uuid import uuid4
 
-from panewise.core.errors import CheckpointError
+from panewise.core.errors import CheckpointError, OtherVersionError
 from panewise.storage import disk
 from panewise.storage.lock import LOCK, OwnerLock
 from panewise.storage.manifest import KIND as MANIFEST
@@ -37,7 +37,7 @@ NEW_ONE = "restore the directory from a copy, or start with a new one"
 
 
 class DirectoryChunks:
-    """The chunks of one directory; whoever makes the object owns the directory until it is closed.
+    """The chunks of one directory; the object owns the directory until it is closed.
 
     ``beside`` names what others may keep in the directory.
     """
@@ -130,7 +130,7 @@ class DirectoryChunks:
         """The newest manifest, the one before it, and the name of the newest."""
         there = [slot for slot in SLOTS if (self.path / slot).exists()]
         disk.make_directory(self._chunks)
-        if there in ([], [SLOTS[0]]):
+        if not there or (there == [SLOTS[0]] and not self._manifest(SLOTS[0]).number):
             return self._created(bool(there))
         if len(there) == 1:
             missing = next(slot for slot in SLOTS if slot not in there)
@@ -140,6 +140,8 @@ class DirectoryChunks:
         for slot in SLOTS:
             try:
                 found[slot] = self._manifest(slot)
+            except OtherVersionError:
+                raise
             except CheckpointError as error:
                 other = SLOTS[1 - SLOTS.index(slot)]
                 raise CheckpointError(f"{error}. {self._way_back(other, slot)}") from None
@@ -149,16 +151,14 @@ class DirectoryChunks:
                                                                              and now != before):
             raise CheckpointError(f"{self.path}: {' and '.join(SLOTS)} do not belong together: one of them is of "
                                   f"another checkpoint, or of another time; {NEW_ONE}")
-        self._sweep_after_crash(now, before)
+        self._now, self._before = now, before
+        self._sweep()  # what a crash has left
         return now, before, newest
 
     def _created(self, begun: bool) -> tuple[Manifest, Manifest, str]:
         """Both manifests of an empty store; a creation that was cut short is done again."""
         if begun:
             first = self._manifest(SLOTS[0])
-            if first.number:
-                raise CheckpointError(f"{self.path / SLOTS[1]} is missing, and it may be the newest. "
-                                      f"{self._way_back(SLOTS[0], SLOTS[1])}")
         else:
             first = Manifest(uuid4().hex)
             disk.write_whole(self.path / SLOTS[0], [first.sealed()])
@@ -260,10 +260,6 @@ class DirectoryChunks:
         for name in names:
             if name not in needed:
                 disk.remove(self._chunks / name)
-
-    def _sweep_after_crash(self, now: Manifest, before: Manifest) -> None:
-        self._now, self._before = now, before
-        self._sweep()
 
     @contextmanager
     def _plain(self, what: str) -> Iterator[None]:

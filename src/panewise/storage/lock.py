@@ -91,7 +91,7 @@ class OwnerLock:
         return found if isinstance(found, dict) else {}
 
     def _owner(self) -> str:
-        """Who has it, as far as the file tells."""
+        """The owner, as far as the file says."""
         record = self._record()
         if not record.get("pid"):
             return "another process"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from panewise.core.errors import CheckpointError, SourceError
+from panewise.core.bad_rows import BadRow
+from panewise.core.errors import CheckpointError, telling
 from panewise.storage import disk
 
 
@@ -49,10 +51,18 @@ class SideFile:
                 file.sync()
         self._begun, self.size = size > 0, size
 
-    @contextmanager
-    def _plain(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise SourceError(f"{self.path}: {self.what} cannot be written there: "
-                              f"{error.strerror or error}") from error
+    def _plain(self) -> AbstractContextManager[None]:
+        return telling(f"{self.path}: {self.what} cannot be written there")
+
+
+class AsideFile(SideFile):
+    """Bad rows as NDJSON."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "bad rows")
+
+    def add(self, rows: Iterable[tuple[str, BadRow]]) -> None:
+        """Some more, each with its stream."""
+        text = "".join(json.dumps({"stream": s, "place": b.place, "column": b.column, "reason": b.reason, "row": b.row},
+                                  ensure_ascii=False) + "\n" for s, b in rows)
+        self.write(text.encode("utf-8", "backslashreplace"))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from panewise.core.arrays import counted_up, highest_so_far, run_starts
 from panewise.core.errors import TooManyWindowsError, WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
@@ -92,7 +93,7 @@ class Rows:
         """Arrival position inside the row's partition, 1-based."""
         order = np.lexsort((self.row_num, self.partition))
         sorted_codes = self.partition[order]
-        starts = np.flatnonzero(np.r_[True, sorted_codes[1:] != sorted_codes[:-1]])
+        starts = run_starts(sorted_codes)
         counts = np.diff(np.r_[starts, len(order)])
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(1, len(order) + 1) - np.repeat(starts, counts)
@@ -108,6 +109,13 @@ class WindowSpec(ABC):
     """The name used in messages, explain and the engine table."""
     clock: ClassVar[Clock | None] = None
     """The clock of ``lifetime``; ``None`` for kinds that make no continuous relation."""
+    shows_range: ClassVar[bool] = False
+    """Whether results carry where their window starts and ends, as both are known of every window; else its id."""
+
+    @property
+    def plain(self) -> WindowSpec:
+        """The window inside conditions; of other kinds the window itself."""
+        return self
 
     @property
     def per_partition(self) -> bool:
@@ -127,12 +135,12 @@ class WindowSpec(ABC):
         """Whether the windows of one group depend on the rows of the others, so that groups cannot be told apart."""
         return self.by_arrival
 
-    @abstractmethod
     def windows(self, rows: Rows) -> Ordinals:
         """The ids of the windows these rows define that contain at least one of them, ascending.
 
         Kinds whose windows never end (landmark) give those up to the first that contains all rows.
         """
+        return ids_in_ranges(*self.wids(rows))
 
     @abstractmethod
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
@@ -185,8 +193,11 @@ class WindowSpec(ABC):
         return False
 
     def scope(self, tau: int) -> Interval:
-        """What is visible at the instant tau, after all rows of tau (Patroumpas and Sellis 3.2), half-open."""
-        raise NotImplementedError(f"{self.kind} windows have no scope")
+        """What is visible at the instant tau, after all rows of tau (Patroumpas and Sellis 3.2), half-open.
+
+        Mostly the extent of the newest window that ends at or before tau, rows of tau included.
+        """
+        return self.extent(self.closed_below(tau + 1) - 1)
 
     def lifetime(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
         """For each coordinate when its row becomes visible and when it expires, in ``clock``; equal means never."""
@@ -228,12 +239,10 @@ def ids_in_ranges(first: Ordinals, last: Ordinals) -> Ordinals:
     array([0, 1, 2])
     """
     starts, lengths = disjoint_ranges(first, last)
-    total = int(lengths.sum())
-    if total > MOST_WINDOWS:
-        raise TooManyWindowsError(f"these rows are in {total:,} windows, and at most {MOST_WINDOWS:,} can be listed: "
-                                  "choose a longer SLIDE")
-    offsets = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.repeat(starts, lengths) + offsets
+    if int(lengths.sum()) > MOST_WINDOWS:
+        raise TooManyWindowsError(f"these rows are in {int(lengths.sum()):,} windows, and at most {MOST_WINDOWS:,} can "
+                                  "be listed: choose a longer SLIDE")
+    return counted_up(starts, lengths)
 
 
 def disjoint_ranges(first: Ordinals, last: Ordinals, codes: Ordinals | None = None) -> tuple[Ordinals, Ordinals]:
@@ -247,9 +256,7 @@ def disjoint_ranges(first: Ordinals, last: Ordinals, codes: Ordinals | None = No
     codes = np.zeros(len(first), np.int64) if codes is None else codes
     order = np.lexsort((first, codes))
     first, last, codes = first[order], last[order], codes[order]
-    # The running maximum of the ends, restarted with each code: codes lift the ranks of later codes above all others.
-    ends, ranks = np.unique(last, return_inverse=True)
-    reached = ends[np.maximum.accumulate(codes * len(ends) + ranks) - codes * len(ends)]
+    reached = highest_so_far(last, codes)
     starts = first.copy()
     starts[1:] = np.where(codes[1:] == codes[:-1], np.maximum(first[1:], reached[:-1]), first[1:])
     return starts, np.maximum(last - starts, 0)

@@ -14,11 +14,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
+from panewise.core.arrays import of_each
 from panewise.core.errors import BeyondCalendarError, WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import OrdinalKind, Ordinals
 from panewise.core.time import DAY, local_instant, parse_timestamp
-from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
+from panewise.windows.base import UNBOUNDED, Clock, Rows, WindowSpec, whole
 
 UNITS = {"day": (1, 0), "week": (7, 0), "month": (0, 1), "quarter": (0, 3), "year": (0, 12)}
 """Days and months of each unit."""
@@ -50,8 +51,8 @@ class CalendarWindow(WindowSpec):
     origin: datetime | None = None
     ordinal: OrdinalKind = OrdinalKind.TIMESTAMP
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "calendar"
+    shows_range: ClassVar[bool] = True
     clock: ClassVar[Clock | None] = Clock.TIME
 
     def __post_init__(self) -> None:
@@ -128,10 +129,6 @@ class CalendarWindow(WindowSpec):
         number = month.astype(np.int64) - (origin.year - 1970) * 12 - (origin.month - 1) - (into_month < begins_at)
         return np.asarray(number // months)
 
-    def windows(self, rows: Rows) -> Ordinals:
-        """All ids from any row's range."""
-        return ids_in_ranges(*self.wids(rows))
-
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
         """Window w ends where unit (w+1)·slide begins and reaches ``range`` units back."""
         end = (wid + 1) * self.step
@@ -149,10 +146,6 @@ class CalendarWindow(WindowSpec):
             return UNBOUNDED if bound > 0 else -UNBOUNDED
         return int(self.units(np.array([bound], np.int64))[0]) // self.step
 
-    def scope(self, tau: int) -> Interval:
-        """The extent of the newest window that ends at or before tau, rows of tau included."""
-        return self.extent(self.closed_below(tau + 1) - 1)
-
     def lifetime(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
         """From the close of the first window with the row to the close of the first without."""
         unit = self.units(values)
@@ -160,9 +153,7 @@ class CalendarWindow(WindowSpec):
 
     def _closes(self, wids: Ordinals) -> Ordinals:
         """The last instant of each window."""
-        distinct, inverse = np.unique(wids, return_inverse=True)
-        ends = [self.boundary(int(w + 1) * self.step) - 1 for w in distinct]
-        return np.array(ends, np.int64)[inverse] if ends else wids
+        return of_each(lambda wid: self.boundary((wid + 1) * self.step) - 1, wids)
 
     def describe(self) -> str:
         """RANGE, SLIDE if they overlap or leave gaps, and where the units are."""

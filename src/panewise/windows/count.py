@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import ByPartition, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
+from panewise.windows.base import ByPartition, Clock, Rows, WindowSpec, whole
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class CountWindow(WindowSpec):
     n: int
     slide: int = 1
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "count"
     clock: ClassVar[Clock | None] = Clock.ORDER
 
@@ -39,10 +38,6 @@ class CountWindow(WindowSpec):
     def coordinate(self, rows: Rows) -> Ordinals:
         """Admission order."""
         return rows.row_num
-
-    def windows(self, rows: Rows) -> Ordinals:
-        """All ids from any row's range."""
-        return ids_in_ranges(*self.wids(rows))
 
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
         """The n positions up to the (wid+1)·slide-th row."""

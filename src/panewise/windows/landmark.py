@@ -10,7 +10,7 @@ import numpy as np
 from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
+from panewise.windows.base import UNBOUNDED, Clock, Rows, WindowSpec, ids_in_ranges, whole
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class LandmarkWindow(WindowSpec):
     slide: int
     origin: int = 0
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "landmark"
     clock: ClassVar[Clock | None] = Clock.TIME
 
@@ -58,10 +57,6 @@ class LandmarkWindow(WindowSpec):
         """Window w is complete when its end is at or below the bound."""
         return (bound - self.origin) // self.slide
 
-    def scope(self, tau: int) -> Interval:
-        """The extent of the newest window that ends at or before tau, rows of tau included."""
-        return self.extent((tau + 1 - self.origin) // self.slide - 1)
-
     def lifetime(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
         """From the first refresh at or after the row's instant, for ever."""
         first = (values - self.origin) // self.slide
@@ -89,7 +84,6 @@ class BandWindow(WindowSpec):
     registered_at: int | None = None
     keeps_history: bool = True
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "band"
     clock: ClassVar[Clock | None] = Clock.TIME
 

@@ -16,7 +16,7 @@ import numpy as np
 from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import UNBOUNDED, ContextClass, Rows, WindowSpec, ids_in_ranges
+from panewise.windows.base import UNBOUNDED, Rows, WindowSpec, ids_in_ranges
 
 Coefficient = int | Fraction
 
@@ -59,7 +59,6 @@ class LinearWindow(WindowSpec):
     gamma: Coefficient
     delta: Coefficient
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "linear"
 
     def __post_init__(self) -> None:

@@ -36,6 +36,11 @@ class PredicateWindow(WindowSpec):
         object.__setattr__(self, "clock", self.spec.clock)
 
     @property
+    def plain(self) -> WindowSpec:
+        """The window inside, or the one inside that."""
+        return self.spec.plain
+
+    @property
     def per_partition(self) -> bool:
         """As the window inside."""
         return self.spec.per_partition

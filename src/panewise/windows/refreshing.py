@@ -6,20 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from panewise.core.arrays import counted_up
 from panewise.core.ordinals import Ordinals
 from panewise.windows.base import WindowSpec
-from panewise.windows.predicate import PredicateWindow
 
 FAR = 2**61
 """No time column reaches this far: what has not happened by then never does."""
 ON_A_GRID = frozenset({"sliding", "tumbling", "now", "landmark", "varying"})
-
-
-def plain(spec: WindowSpec) -> WindowSpec:
-    """The window inside conditions."""
-    while isinstance(spec, PredicateWindow):
-        spec = spec.spec
-    return spec
 
 
 def moves_in_steps(spec: WindowSpec) -> bool:
@@ -29,7 +22,7 @@ def moves_in_steps(spec: WindowSpec) -> bool:
     >>> moves_in_steps(SlidingWindow(10, 5)), moves_in_steps(SlidingWindow(10, 1))
     (True, False)
     """
-    spec = plain(spec)
+    spec = spec.plain
     if spec.kind == "calendar":
         return True
     return _grid(spec) is not None and getattr(spec, "slide", 1) > 1
@@ -42,7 +35,7 @@ def next_move(spec: WindowSpec, tau: int) -> int | None:
     >>> next_move(SlidingWindow.scoped(10, 4), 5)
     8
     """
-    spec = plain(spec)
+    spec = spec.plain
     grid = _grid(spec)
     if grid is not None:
         origin, slide = grid
@@ -53,7 +46,7 @@ def next_move(spec: WindowSpec, tau: int) -> int | None:
 
 def refreshes_at_or_after(spec: WindowSpec, instants: Ordinals) -> Ordinals:
     """For each instant the first refresh that can report something of it."""
-    spec = plain(spec)
+    spec = spec.plain
     grid = _grid(spec)
     if grid is not None:
         origin, slide = grid
@@ -61,6 +54,34 @@ def refreshes_at_or_after(spec: WindowSpec, instants: Ordinals) -> Ordinals:
         return found
     moves = [next_move(spec, int(t) - 1) for t in instants]
     return np.array([t if move is None else move for t, move in zip(instants.tolist(), moves, strict=True)], np.int64)
+
+
+def next_refreshes(spec: WindowSpec, instants: Ordinals) -> Ordinals:
+    """For each instant when the window shows what came at it: at its next refresh, or at once if it has no steps."""
+    return refreshes_at_or_after(spec, instants) if moves_in_steps(spec) else instants
+
+
+def refreshes_within(spec: WindowSpec, since: Ordinals, until: Ordinals) -> Ordinals:
+    """The moves within each of some periods, both ends included.
+
+    >>> from panewise.windows.sliding import SlidingWindow
+    >>> refreshes_within(SlidingWindow.scoped(10, 4), np.array([3, 21]), np.array([12, 23]))
+    array([ 4,  8, 12])
+    """
+    spec = spec.plain
+    grid = _grid(spec)
+    if grid is not None:
+        slide = grid[1]
+        first = refreshes_at_or_after(spec, since)
+        many = np.maximum((until - first) // slide + 1, 0)
+        return np.repeat(first, many) + counted_up(np.zeros_like(many), many) * slide
+    moves: list[int] = []
+    for start, end in zip(since.tolist(), until.tolist(), strict=True):
+        tau = next_move(spec, start - 1)
+        while tau is not None and tau <= end:
+            moves.append(tau)
+            tau = next_move(spec, tau)
+    return np.array(moves, np.int64)
 
 
 def _grid(spec: WindowSpec) -> tuple[int, int] | None:

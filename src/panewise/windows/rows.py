@@ -22,6 +22,7 @@ class RowWindow(SlidingWindow):
     origin: int = 1
 
     kind: ClassVar[str] = "row"
+    shows_range: ClassVar[bool] = False
     clock: ClassVar[Clock | None] = Clock.ORDER
 
     def coordinate(self, rows: Rows) -> Ordinals:
@@ -30,9 +31,7 @@ class RowWindow(SlidingWindow):
 
     def describe(self) -> str:
         """RANGE, SLIDE and what differs from the defaults."""
-        origin = f", origin {self.origin}" if self.origin != 1 else ""
-        lag = f", lag {self.lag}" if self.lag else ""
-        return f"range {self.range} rows, slide {self.slide} rows{origin}{lag}"
+        return f"range {self.range} rows, slide {self.slide} rows{self._moved()}"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class SessionWindow(WindowSpec):
 
     context_class: ClassVar[ContextClass] = ContextClass.FCU
     kind: ClassVar[str] = "session"
+    shows_range: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("the session gap", self.gap, least=1)

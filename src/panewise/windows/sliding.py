@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
 
-from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
+from panewise.windows.base import Clock, Rows, WindowSpec, whole
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class SlidingWindow(WindowSpec):
     origin: int = 0
     lag: int = 0
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "sliding"
     clock: ClassVar[Clock | None] = Clock.TIME
+    shows_range: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("RANGE", self.range, least=1)
@@ -44,20 +43,6 @@ class SlidingWindow(WindowSpec):
         """The window of Patroumpas and Sellis whose states show at ``registered_at + k·slide`` (rule U1)."""
         return SlidingWindow(range, slide, registered_at + 1 - slide, lag)
 
-    @classmethod
-    def hopping(cls, range: int, every: int, *, origin: int = 0, lag: int = 0) -> SlidingWindow:
-        """A window with gaps: ``range`` long, one ``every`` so often; rows between two windows are in none.
-
-        >>> SlidingWindow.hopping(3, 10).wids(Rows.of([6, 7, 9]))
-        (array([0, 0, 0]), array([0, 1, 1]))
-        """
-        if every <= range:
-            raise WindowSpecError(
-                f"a hopping window leaves gaps, so its SLIDE ({every}) must exceed its RANGE ({range}): "
-                "use SlidingWindow for windows that overlap, TumblingWindow for windows that touch"
-            )
-        return SlidingWindow(range, every, origin, lag)
-
     @property
     def pane(self) -> int:
         """The largest piece from which every window can be put together."""
@@ -68,22 +53,10 @@ class SlidingWindow(WindowSpec):
         """The most windows one row can be in."""
         return -(-self.range // self.slide)
 
-    def windows(self, rows: Rows) -> Ordinals:
-        """All ids from any row's range; contiguous per row, so a union of ranges."""
-        return ids_in_ranges(*self.wids(rows))
-
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
         """Equation 5.2, shifted by the lag."""
         end = self.origin + (wid + 1) * self.slide - self.lag
         return Interval(end - self.range, end)
-
-    def truncated_extent(self, wid: int) -> Interval:
-        """The extent without what lies before the origin: how a partial first window is shown (SIGMOD 2005, 3.3)."""
-        return self.extent(wid).intersect(Interval(self.origin - self.lag, None))
-
-    def is_partial(self, wid: int) -> bool:
-        """Whether the window starts before the origin, so that it can never be full (rule U14)."""
-        return self.truncated_extent(wid) != self.extent(wid)
 
     def wids(self, rows: Rows) -> tuple[Ordinals, Ordinals]:
         """Equation 5.3 with floors (erratum E1)."""
@@ -112,5 +85,10 @@ class SlidingWindow(WindowSpec):
 
     def describe(self) -> str:
         """RANGE, SLIDE and what differs from the defaults."""
-        extra = "".join(f", {n} {v}" for n, v in (("origin", self.origin), ("lag", self.lag)) if v)
-        return f"range {self.range}, slide {self.slide}{extra}"
+        return f"range {self.range}, slide {self.slide}{self._moved()}"
+
+    def _moved(self) -> str:
+        """Origin and lag, where they differ from the defaults."""
+        usual = type(self).origin
+        return "".join(f", {name} {value}" for name, value, default in
+                       (("origin", self.origin, usual), ("lag", self.lag, 0)) if value != default)

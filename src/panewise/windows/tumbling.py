@@ -70,8 +70,7 @@ class TumblingWindow(SlidingWindow):
 
     def describe(self) -> str:
         """RANGE, disclosure and what differs from the defaults."""
-        extra = "".join(f", {n} {v}" for n, v in (("origin", self.origin), ("lag", self.lag)) if v)
-        return f"range {self.range}, {self.disclosure.value}{extra}"
+        return f"range {self.range}, {self.disclosure.value}{self._moved()}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,7 @@ class NowWindow(SlidingWindow):
     slide: int = 1
 
     kind: ClassVar[str] = "now"
+    shows_range: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "range", 1)
@@ -98,5 +98,4 @@ class NowWindow(SlidingWindow):
 
     def describe(self) -> str:
         """SLIDE and what differs from the defaults."""
-        extra = "".join(f", {n} {v}" for n, v in (("origin", self.origin), ("lag", self.lag)) if v)
-        return f"slide {self.slide}{extra}"
+        return f"slide {self.slide}{self._moved()}"

@@ -11,7 +11,7 @@ import numpy as np
 from panewise.core.errors import WindowSpecError
 from panewise.core.intervals import Interval
 from panewise.core.ordinals import Ordinals
-from panewise.windows.base import UNBOUNDED, Clock, ContextClass, Rows, WindowSpec, ids_in_ranges, whole
+from panewise.windows.base import UNBOUNDED, Clock, Rows, WindowSpec, whole
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class VaryingWindow(WindowSpec):
     origin: int = 0
     gradual: bool = False
 
-    context_class: ClassVar[ContextClass] = ContextClass.CF
     kind: ClassVar[str] = "varying"
     clock: ClassVar[Clock | None] = Clock.TIME
 
@@ -66,10 +65,6 @@ class VaryingWindow(WindowSpec):
         """The first instant inside at tau: the largest of all lower ends so far."""
         return max(min(tau, until - 1) - extent + 1 for start, extent, until in self.stretches if start <= tau)
 
-    def windows(self, rows: Rows) -> Ordinals:
-        """All ids from any row's range."""
-        return ids_in_ranges(*self.wids(rows))
-
     def extent(self, wid: int, rows: Rows | None = None) -> Interval:
         """From the lower end at the window's last instant to that instant."""
         end = self.origin + (wid + 1) * self.slide
@@ -94,10 +89,6 @@ class VaryingWindow(WindowSpec):
     def closed_below(self, bound: int) -> int:
         """Window w is complete when its end is at or below the bound."""
         return (bound - self.origin) // self.slide
-
-    def scope(self, tau: int) -> Interval:
-        """The extent of the newest window that ends at or before tau, rows of tau included."""
-        return self.extent((tau + 1 - self.origin) // self.slide - 1)
 
     def lifetime(self, values: Ordinals) -> tuple[Ordinals, Ordinals]:
         """Entry as with any sliding window; expiry depends on the changes still to come, which are known."""

@@ -24,12 +24,8 @@ class Arrivals(ABC):
     def take(self, patience: float | None) -> Arrival | None:
         """The next item, or None when none came in so many seconds."""
 
-    def wake(self) -> None:
-        """Let a waiting ``take`` return."""
-        return
-
     def close(self) -> None:
-        """Nothing is read any more."""
+        """Nothing is read any more; a waiting ``take`` returns."""
         return
 
 
@@ -41,7 +37,7 @@ class InTurn(Arrivals):
         self._names = list(inputs)
 
     def take(self, patience: float | None) -> Arrival | None:
-        """From whoever is next and has not ended."""
+        """From the next input that has not ended."""
         del patience
         name = self._names[self.turn % len(self._names)]
         self.turn += 1
@@ -77,10 +73,6 @@ class Live(Arrivals):
         if isinstance(item, Ended):
             self.open.discard(name)
         return name, item
-
-    def wake(self) -> None:
-        """A stopped run takes nothing more."""
-        self.inbox.close()
 
     def close(self) -> None:
         """Readers that wait for room go home."""

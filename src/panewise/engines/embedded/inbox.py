@@ -1,6 +1,6 @@
-"""Bounded queues between sources and a query: whoever is faster waits.
+"""Bounded queues between sources and a query: the faster side waits.
 
-Every source has a queue of its own, so a full or an empty one blocks nobody else. Single rows that wait together leave
+Every source has a queue of its own, so a full or an empty one blocks no other. Single rows that wait together leave
 together: an idle query takes each at once, a busy one finds a batch. A punctuation ends the batch before it, so
 progress is never held up to fill one (it changes when rows travel, never what they mean).
 """
@@ -31,7 +31,7 @@ class Failed:
 
 
 class ClosedInboxError(Exception):
-    """Tells a reader that nobody listens any more."""
+    """The queue is closed: its reader must stop."""
 
 
 Message: TypeAlias = Item | Ended | Failed
@@ -48,7 +48,7 @@ class Inbox:
         self._changed = Condition()
         self._closed = False
         self._reading, self._writers = False, 0
-        """Who waits: nobody is woken for nothing."""
+        """Which side waits, so that no thread is woken in vain."""
 
     def put(self, stream: str, item: AnyItem | Ended | Failed) -> None:
         """Add an item of a stream, when there is room for it."""
@@ -98,13 +98,8 @@ class Inbox:
         self._held[stream] -= len(rows)
         return rows
 
-    def wake(self) -> None:
-        """Let a waiting ``take`` look again."""
-        with self._changed:
-            self._changed.notify_all()
-
     def close(self) -> None:
-        """Nobody takes any more: readers that wait for room are sent home."""
+        """Nothing is taken any more: readers that wait for room stop."""
         with self._changed:
             self._closed = True
             for queue in self._queues.values():

@@ -11,8 +11,8 @@ import pyarrow as pa
 from panewise.core.bad_rows import BadRows
 from panewise.core.errors import CheckpointError
 from panewise.core.tables import as_table
+from panewise.dataflow.inputs import RowsIn
 from panewise.progress.punctuation import Punctuation
-from panewise.queries.inputs import RowsIn
 
 Item: TypeAlias = RowsIn | Punctuation | BadRows
 AnyItem: TypeAlias = Item | Mapping[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from threading import Event, RLock
 from time import monotonic, time_ns
@@ -12,17 +13,19 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError, PlanError
+from panewise.dataflow import Query, QueryStatus, open_plan
+from panewise.engines.checkpoints import CheckpointLabel
+from panewise.engines.contract import InputStream
 from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
 from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
 from panewise.engines.embedded.positions import Item, Position, length
 from panewise.engines.embedded.sinks import KeptResults, Sink, Transaction, TransactionalSink
 from panewise.engines.embedded.sources import StreamSource, as_source
 from panewise.plan.nodes import Node
+from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
+from panewise.planner.options import RunOptions
 from panewise.progress.late import DEFAULT_LATE, LatePolicy
-from panewise.queries.opening import RunningQuery, open_plan
-from panewise.queries.query import Progress
-from panewise.queries.status import QueryStatus
-from panewise.storage import DirectoryChunks, Scoped
+from panewise.storage import DirectoryChunks, MemoryChunks, Scoped
 
 CHECKPOINT_ROWS = 1_000_000
 CHECKPOINT_SECONDS = 5.0
@@ -43,21 +46,23 @@ class EmbeddedRun:
 
     With a ``checkpoint`` directory the state is saved every so many rows, in a live run also every so many seconds, and
     at the end. After a restart a source goes on behind what was saved. ``keep_results`` keeps the results there, too,
-    and yields those of all runs before first. A directory that is open already is not closed here. ``beside`` are other
-    outputs that take part in checkpoints, by name.
+    and yields those of all runs before first. A directory that is open already is not closed here, unless its ``label``
+    is given, which then says whether the inputs were read to their end. ``beside`` are other outputs that take part in
+    checkpoints, by name.
     """
 
-    def __init__(self, query: RunningQuery, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
+    def __init__(self, query: Query, inputs: Mapping[str, Any], *, sinks: Sequence[Sink] = (),
                  checkpoint: str | Path | DirectoryChunks | None = None, checkpoint_rows: int = CHECKPOINT_ROWS,
                  checkpoint_seconds: float | None = None, keep_results: bool = False, live: bool = False,
                  queue_rows: int = QUEUE_ROWS, clock: Callable[[], int] = wall_clock,
-                 beside: Mapping[str, Transaction] | None = None) -> None:
+                 beside: Mapping[str, Transaction] | None = None, label: CheckpointLabel | None = None) -> None:
         if missing := [name for name in query.streams if name not in inputs]:
             raise PlanError(f"no input for the stream {missing[0]!r}; given: {', '.join(inputs) or 'none'}")
         self.query, self.clock, self.live = query, clock, live
         self.sources: dict[str, StreamSource] = {name: as_source(inputs[name], name) for name in query.streams}
         self.sinks = list(sinks)
-        self._checkpoint = checkpoint
+        self._label = label
+        self._checkpoint = checkpoint = checkpoint if label is None else label.store
         self._store: DirectoryChunks | None = None
         self._number = 0
         """Of the newest checkpoint."""
@@ -95,6 +100,8 @@ class EmbeddedRun:
         error: BaseException | None = None
         try:
             yield from self._results()
+            if self._label is not None and not self.stopped and not self.live:
+                self._label.end()
         except BaseException as caught:
             error = None if isinstance(caught, GeneratorExit) else caught
             raise
@@ -103,7 +110,9 @@ class EmbeddedRun:
                 source.close()
             for sink in self.sinks:
                 sink.close(error, self.query.nothing())
-            if self._store is not None and self._store is not self._checkpoint:
+            if self._label is not None:
+                self._label.close()
+            elif self._store is not None and self._store is not self._checkpoint:
                 self._store.close()
 
     def __iter__(self) -> Iterator[pa.Table]:
@@ -118,11 +127,11 @@ class EmbeddedRun:
         """End after the item that is worked on: the state is saved, open windows stay open."""
         self._stop.set()
         if self._arrivals is not None:
-            self._arrivals.wake()
+            self._arrivals.close()
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked it to end."""
+        """Whether it was asked to end."""
         return self._stop.is_set()
 
     def status(self, windows: int = 20) -> QueryStatus:
@@ -201,8 +210,10 @@ class EmbeddedRun:
             sink.prepare(number, Scoped(self._store, scope))
         positions = {n: [p.rows, p.punctuation] for n, p in self._positions.items()}
         with self._lock:
-            state = self.query.snapshot({"positions": positions, "turn": self._turn, "checkpoint": number})
-        self._store.put(STATE, state)
+            chunks = MemoryChunks()
+            self.query.save(chunks, {"positions": positions, "turn": self._turn, "checkpoint": number})
+        for name in chunks.names():
+            chunks.copied(name, Scoped(self._store, STATE))
         self._store.commit()
         self._number = number
         for sink in self._transactions.values():
@@ -211,9 +222,9 @@ class EmbeddedRun:
             source.acknowledge(self._positions[name])
 
     def _restore(self, store: DirectoryChunks) -> None:
-        data = store.get(STATE)
-        if data is not None:
-            extra = self.query.restore(data)
+        state = Scoped(store, STATE)
+        if state.names():
+            extra = self.query.load(state)
             saved = extra.get("positions", {})
             if sorted(saved) != sorted(self.sources):
                 raise CheckpointError(f"the checkpoint has positions of {', '.join(saved) or 'no input'}, "
@@ -224,10 +235,35 @@ class EmbeddedRun:
             sink.recover(self._number, Scoped(store, scope))
 
 
+def start_run(plan: Node, inputs: Mapping[str, Any], files: Mapping[str, InputStream], options: RunOptions, *,
+              on_late: Callable[[pa.Table], object] | None = None, **settings: Any) -> EmbeddedRun:
+    """A run of a plan from its beginning, or from its checkpoint; inputs that are ``files`` are known by their paths.
+
+    What is refused is refused before a checkpoint is touched. ``settings`` are those of ``EmbeddedRun``.
+    """
+    def opened(instant: datetime) -> Query:
+        found = open_plan(begun_at(plan, instant), options)
+        if on_late is not None:
+            found.on_late(on_late)
+        return found
+
+    query = opened(began := instant_now())
+    if options.checkpoint is None:
+        return EmbeddedRun(query, inputs, **settings)
+    label = CheckpointLabel.claim(Path(options.checkpoint), plan, files, options, engine="embedded", began=began)
+    try:
+        if label.began_before(began) and reads_the_clock(plan):
+            query = opened(label.began)
+        return EmbeddedRun(query, inputs, checkpoint_seconds=options.checkpoint_seconds, label=label, **settings)
+    except BaseException:
+        label.close()
+        raise
+
+
 def run_embedded(plan: Node, inputs: Mapping[str, Iterable[Item]], *, late: str | LatePolicy = DEFAULT_LATE,
-                 progress: Progress = "source", checkpoint: str | Path | DirectoryChunks | None = None,
+                 progress: str | Mapping[str, str] = "source", checkpoint: str | Path | DirectoryChunks | None = None,
                  checkpoint_rows: int = CHECKPOINT_ROWS, keep_results: bool = False,
-                 query: RunningQuery | None = None,
+                 query: Query | None = None,
                  beside: Mapping[str, Transaction] | None = None) -> Iterator[pa.Table]:
     """Results as windows close, until all inputs have ended; inputs take turns, one item each.
 

@@ -7,8 +7,7 @@ turns contents into what is reported, ``engine`` is the front.
 """
 
 from panewise.engines.oracle.changes import Change
-from panewise.engines.oracle.engine import Oracle, run_oracle
+from panewise.engines.oracle.engine import Oracle
 from panewise.engines.oracle.tables import TableChange
-from panewise.engines.oracle.windows import Closing
 
-__all__ = ["Change", "Closing", "Oracle", "TableChange", "run_oracle"]
+__all__ = ["Change", "Oracle", "TableChange"]

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING
 from panewise.core.beginning import BEGINNING
 from panewise.engines.oracle import operators
 from panewise.engines.oracle.tuples import Tup, joined
-from panewise.plan.nodes import Explode, Filter, Join, Node, Project, Qualify, SemiJoin, Union
-from panewise.planner.forms import exposed_windows, is_internal, is_mixed, shows_groups
+from panewise.plan.nodes import Join, Node, PerRow, SemiJoin, Union
+from panewise.planner.facts.result_forms import exposed_windows, is_internal, is_mixed, shows_groups
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
-
-__all__ = ["ever_produced", "exposed_windows", "internal_relation", "is_internal", "is_mixed",
-           "mixed_relation", "mixed_results"]
 
 
 def ever_produced(d: Definition, node: Node) -> list[Tup]:
@@ -31,21 +28,12 @@ def ever_produced(d: Definition, node: Node) -> list[Tup]:
     steps = d.refreshes(node) if shows_groups(node) else None
     known = {row.key for row in d.relation(node, BEGINNING, external=True)}
     found: dict[object, Tup] = {}
-    for tau in _after_the_beginning(d.instants(node) if steps is None else steps):
+    for tau in d.instants(node) if steps is None else steps:
         for row in d.relation(node, tau, external=True):
             identity = row.key if steps is None else (row.key, tau)
-            if identity not in found and identity not in known:
-                found[identity] = replace(row, ts=tau, key=identity, expiry=None)
+            if tau > BEGINNING and identity not in found and identity not in known:
+                found[identity] = replace(row, ts=tau, key=identity, expiry=None, own_time=None)
     return sorted(found.values(), key=lambda t: t.age)
-
-
-def _after_the_beginning(instants: list[int]) -> list[int]:
-    return [tau for tau in instants if tau > BEGINNING]
-
-
-def internal_relation(d: Definition, node: Node, tau: int) -> list[Tup]:
-    """Everything produced up to tau."""
-    return [row for row in d.produced(node) if row.ts <= tau]
 
 
 def mixed_relation(d: Definition, node: Node, tau: int) -> list[Tup]:
@@ -78,10 +66,10 @@ def _state(d: Definition, node: Node, tau: int) -> list[Tup]:
         return [replace(t, expiry=_end(d, node, t, tau)) for t in _input(d, node, tau)]
     below = [_state(d, part, tau) for part in node.inputs]
     match node:
-        case Filter() | Project() | Explode() | Qualify():
+        case PerRow():
             return operators.each_row(d, node, below[0])
         case Union():
-            return operators.bag_union(node, below)
+            return operators.bag_union(d, node, below)
         case Join():
             return operators.pairs(d, below[0], below[1], node.predicate, node.left, node.right)
         case SemiJoin():

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 from panewise.core.beginning import ALWAYS
 from panewise.engines.oracle.tuples import Tup, one_zero, sortable, value_of
 from panewise.plan.nodes import Node
-from panewise.planner.forms import Form, form_of
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
-
-__all__ = ["Change", "Form", "Life", "changes_of", "form_of", "lives_of"]
 
 
 @dataclass(frozen=True)

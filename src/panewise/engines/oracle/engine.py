@@ -8,25 +8,24 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.core.ages import numbered
-from panewise.core.beginning import ALWAYS, BEGINNING
-from panewise.core.errors import BadRowError, PlanError, SchemaError
+from panewise.core.beginning import ALWAYS
+from panewise.core.errors import BadRowError, SchemaError
 from panewise.core.places import placed
 from panewise.core.time import AmountGiven
-from panewise.engines.oracle import changes, windows
-from panewise.engines.oracle.binding import bind_plan
-from panewise.engines.oracle.changes import Change, Form
+from panewise.engines.oracle import changes, relations
+from panewise.engines.oracle.changes import Change
 from panewise.engines.oracle.column_types import ColumnTypes
 from panewise.engines.oracle.definition import Definition
 from panewise.engines.oracle.expressions import Expressions
 from panewise.engines.oracle.late import TIME
 from panewise.engines.oracle.scalar.types import NULL, to_arrow
 from panewise.engines.oracle.tables import TableChange
-from panewise.engines.oracle.tuples import Tup, sorted_rows
+from panewise.engines.oracle.tuples import Tup
 from panewise.engines.oracle.usable import usable
-from panewise.engines.oracle.windows import Closing
-from panewise.plan.nodes import Named, Node, RelationToStream, WindowAggregate, zone_of
+from panewise.plan.nodes import Named, Node, RelationToStream, Table, WindowAggregate, zone_of
 from panewise.plan.written import text_of
-from panewise.planner.forms import CHANGE, EXPIRES_AT, VALID_FROM, refuse_hidden, stops, time_kind
+from panewise.planner.facts import result_forms as forms
+from panewise.planner.legal.capabilities import refuse_hidden
 from panewise.progress.timeline import Timeline
 
 
@@ -58,7 +57,7 @@ class Oracle:
         self.plan = plan
         expressions = Expressions(ColumnTypes(timeline, tables), zone_of(plan))
         with placed(text_of(plan)):
-            bind_plan(plan, expressions)
+            expressions.bind(plan)
         timeline, self._bad = usable(plan, timeline, expressions, max_jump)
         if self._bad and not tolerant:
             stream, problem, row = self._bad[0]
@@ -67,12 +66,15 @@ class Oracle:
         self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
                                       registered_at=registered_at, expressions=expressions,
                                       numbers=numbered(node.name for node in plan.walk() if isinstance(node, Named)))
-        self._kind = time_kind(plan)
+        self._kind = forms.time_kind(plan)
+        for node in plan.walk():
+            if isinstance(node, Table):  # a history that cannot be is refused, whether or not a row ever meets it
+                self._definition.history(node)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the results: the plan's, and what its form adds."""
-        return (*self.plan.columns, *changes.form_of(self.plan).added)
+        return (*self.plan.columns, *forms.form_of(self.plan).added)
 
     # -- complete answers --------------------------------------------------------------------------------------------
 
@@ -84,17 +86,17 @@ class Oracle:
         change with ``valid_from`` and ``change``. Istream, Dstream and Rstream give what they put out, with the
         instant in ``valid_from``.
         """
-        form = changes.form_of(self.plan)
-        if form is Form.STREAM:
+        form = forms.form_of(self.plan)
+        if form is forms.Form.STREAM:
             rows = self._rows()
             if any(isinstance(node, WindowAggregate) for node in self.plan.walk()):
-                rows = sorted(rows, key=lambda t: t.order[1:])  # without the place that closed the window
+                rows = sorted(rows, key=lambda t: t.order[1:])  # without the place that closed the windows
             return [dict(t.values) for t in rows]
-        if form is Form.EVENTS:
+        if form is forms.Form.EVENTS:
             return [self._dated(t.values, t.ts) for t in self._definition.stream(self.plan)]
-        if form is Form.CHANGES:
-            return [self._dated(c.row, c.tau) | {CHANGE: c.sign} for c in self.changes()]
-        return [self._dated(life.row, life.valid_from) | {EXPIRES_AT: self._present(life.expires_at)}
+        if form is forms.Form.CHANGES:
+            return [self._dated(c.row, c.tau) | {forms.CHANGE: c.sign} for c in self.changes()]
+        return [self._dated(life.row, life.valid_from) | {forms.EXPIRES_AT: self._present(life.expires_at)}
                 for life in changes.lives_of(self._definition, self.plan)]
 
     def late_rows(self) -> list[dict[str, Any]]:
@@ -112,59 +114,29 @@ class Oracle:
 
     def table(self) -> pa.Table:
         """All results as a table."""
-        rows = self.results()
+        rows, columns = self.results(), tuple(self.columns)  # a question of the whole plan: asked once
         types = self._definition.expressions.types.of(self.plan)
-        known = {name: to_arrow(kind) for name, kind in types.items() if name in self.columns and kind != NULL}
+        known = {name: to_arrow(kind) for name, kind in types.items() if kind != NULL}
         try:
-            return pa.table({name: pa.array([row.get(name) for row in rows], known.get(name)) for name in self.columns})
+            return pa.table({name: pa.array([row.get(name) for row in rows], known.get(name)) for name in columns})
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise SchemaError(f"a result column has values of different types, or integers of more than 64 bits: "
                               f"{error}; cast them where they come from") from error
-
-    # -- continuous relations ----------------------------------------------------------------------------------------
-
-    def relation_at(self, tau: int) -> list[dict[str, Any]]:
-        """The bag of rows at an instant, after everything that happens at it."""
-        return sorted_rows(t.values for t in self._definition.relation(self.plan, tau))
-
-    def instants(self) -> list[int]:
-        """Every instant at which the relation can change."""
-        return [tau for tau in self._definition.instants(self.plan) if tau > BEGINNING]
 
     def changes(self) -> list[Change]:
         """The net changes of every instant."""
         return changes.changes_of(self._definition, self.plan)
 
-    # -- progress ----------------------------------------------------------------------------------------------------
-
-    def closings(self) -> list[Closing]:
-        """Every window of every group with the place of the item that closed it (the timeline's length: its end)."""
-        for node in self.plan.walk():
-            if isinstance(node, WindowAggregate):
-                return windows.closings(self._definition, node)
-        raise PlanError("nothing closes in this plan: it has no windows with ids")
-
-    def results_after(self, place: int) -> list[dict[str, Any]]:
-        """What an engine may have put out after the item at this place of the timeline, in the order it would."""
-        if changes.form_of(self.plan) is not Form.STREAM:
-            raise PlanError("only streams put out rows one after the other; ask a relation for relation_at(instant)")
-        return [dict(t.values) for t in self._rows() if t.order[0] <= place]
-
     def _rows(self) -> list[Tup]:
-        """What a stream puts out; none of its rows is too late, unless it stops some time after the first."""
-        return self._definition.admitted(self.plan, TIME) if stops(self.plan) else self._definition.stream(self.plan)
+        """What a stream puts out; it waits for instants only if it stops some time after the first row."""
+        if forms.stops(self.plan):
+            return relations.come_in(self._definition, self.plan, TIME)
+        return self._definition.stream(self.plan)
 
     # -- presentation ------------------------------------------------------------------------------------------------
 
     def _dated(self, row: Mapping[str, Any], tau: int) -> dict[str, Any]:
-        return {**row, VALID_FROM: self._present(tau)}
+        return {**row, forms.VALID_FROM: self._present(tau)}
 
     def _present(self, tau: int | None) -> Any:
         return None if tau in (None, ALWAYS) else self._kind.present(tau)
-
-
-def run_oracle(plan: Node, timeline: Timeline, *, tables: Mapping[str, Sequence[TableChange]] | None = None,
-               late: str = "generous", progress: str | Mapping[str, str] = "source",
-               registered_at: int | None = None) -> pa.Table:
-    """The results of ``Oracle.results`` as a table."""
-    return Oracle(plan, timeline, tables=tables, late=late, progress=progress, registered_at=registered_at).table()

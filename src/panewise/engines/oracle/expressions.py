@@ -56,9 +56,18 @@ class Expressions:
             return [True] * len(rows)
         return [value is True for value in self.compute(predicate, rows, *over)]
 
-    def check(self, scalar: Scalar, *over: Node, condition: bool = False) -> None:
+    def bind(self, plan: Node) -> None:
+        """Refuse a plan with an expression that has no type, before a row is read."""
+        for node in reversed(list(plan.walk())):
+            for scalar in node.scalars:
+                if scalar is not node.condition:
+                    self._check(scalar, node)
+            if node.condition is not None:
+                self._check(node.condition, node, condition=True)
+
+    def _check(self, scalar: Scalar, node: Node, *, condition: bool = False) -> None:
         """Refuse an expression that has no type, or a condition that is not true or false."""
-        types = self.types.of(*over)
+        types = self.types.of(*node.inputs)
         if scalar.columns <= types.keys() or not any(kind == NULL for kind in types.values()):
             found = evaluator(scalar, types).type
             if condition and found not in (BOOLEAN, NULL):
@@ -72,7 +81,7 @@ class Expressions:
 
 
 def _typed(value: Any) -> Hashable:
-    """What tells two inputs apart: 1, 1.0 and true are equal in Python, and so are both zeros."""
+    """What distinguishes two inputs: 1, 1.0 and true are equal in Python, and so are both zeros."""
     sign = math.copysign(1.0, value) if isinstance(value, float) else None
     return type(value).__name__, sign, frozen(value)
 

@@ -7,6 +7,7 @@ to the nearest float. Nothing here is shared with the aggregates that kernels us
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf, isfinite, nan, sqrt
 from typing import Any
 
@@ -16,9 +17,11 @@ UNITS = 1074
 
 def defined(name: str) -> Callable[[Sequence[Any]], float | None] | None:
     """The definition of an aggregate over floats and nulls, if it is one of these."""
-    return {"sum": total, "avg": average, "var_samp": lambda values: variance(values, 1),
-            "var_pop": lambda values: variance(values, 0), "stddev_samp": lambda values: deviation(values, 1),
-            "stddev_pop": lambda values: deviation(values, 0)}.get(name)
+    known: dict[str, Callable[[Sequence[Any]], float | None]] = {
+        "sum": total, "avg": average, "var_samp": partial(variance, taken_off=1),
+        "var_pop": partial(variance, taken_off=0), "stddev_samp": partial(deviation, taken_off=1),
+        "stddev_pop": partial(deviation, taken_off=0)}
+    return known.get(name)
 
 
 def total(values: Sequence[Any]) -> float | None:

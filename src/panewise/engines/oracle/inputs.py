@@ -17,78 +17,62 @@ import pyarrow as pa
 from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.schema import ROW_NUM_NAMES
-from panewise.engines.oracle import operators, streams, tables, windows
-from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of, substreams
+from panewise.engines.oracle import ending, operators, streams, tables, windows
+from panewise.engines.oracle.late import NOTHING, TIME, Guard, bounds_after, kind_of, later, substreams
 from panewise.engines.oracle.tuples import Tup, attribute_of, frozen, joined, ordinal
-from panewise.plan.nodes import (
-    BandJoin,
-    Explode,
-    Filter,
-    Lifetime,
-    Node,
-    Project,
-    Qualify,
-    RelationToStream,
-    RelationToStreamKind,
-    Source,
-    TableJoin,
-    TumblingJoin,
-    Union,
-    WindowAggregate,
-)
-from panewise.planner.forms import is_append_only
-from panewise.progress.punctuation import Between, Constant, OneOf, Punctuation
+from panewise.plan import nodes as n
+from panewise.planner.facts.derived_times import Chosen
+from panewise.planner.facts.equi_keys import compared
+from panewise.planner.facts.result_forms import is_append_only, is_retroactive
+from panewise.progress.patterns import Between, Constant, OneOf
+from panewise.progress.punctuation import Punctuation
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
 
 
-def stream_of(d: Definition, node: Node, guard: Guard) -> list[Tup]:
+def stream_of(d: Definition, node: n.Node, guard: Guard) -> list[Tup]:
     """The stream of one node; ``guard`` is the column whose bounds make a row late, in the node's own names."""
     match node:
-        case Source():
+        case n.Source():
             return _arrivals(d, node, guard)
-        case Filter() | Project() | Explode() | Qualify():
-            return operators.each_row(d, node, d.stream(node.inputs[0], operators.guard_below(node, guard)))
-        case Union():
-            guards = operators.guards_of_union(node, guard)
-            parts = [d.stream(part, below) for part, below in zip(node.parts, guards, strict=True)]
-            return sorted(operators.bag_union(node, parts), key=lambda t: t.order)
-        case BandJoin() | TumblingJoin():
-            return _time_join(d, node, takes_late=guard is None and not _joins_below(node))
-        case TableJoin() if not tables.is_retroactive(node) and is_append_only(node.input):
+        case n.PerRow():
+            rows = operators.each_row(d, node, d.stream(*operators.below(node, guard)[0]))
+            by = operators.moved_by(node, guard)
+            return [t if t.late_by is None or not by else replace(t, late_by=later(t.late_by, by)) for t in rows]
+        case n.Union():
+            parts = [d.stream(*below) for below in operators.below(node, guard)]
+            return sorted(operators.bag_union(d, node, parts), key=lambda t: t.order)
+        case n.BandJoin() | n.TumblingJoin():
+            return _time_join(d, node, guard)
+        case n.TableJoin() if not is_retroactive(node) and is_append_only(node.input):
             return tables.join_as_of_birth(d, node, d.stream(node.input, guard))
-        case WindowAggregate():
+        case n.WindowAggregate():
             return windows.results(d, node, inside=guard is not None)
-        case Lifetime():
+        case n.Lifetime():
             return [t for t in d.stream(node.input, guard) if t.enters < d.stop(node)]
-        case RelationToStream() if node.kind is not RelationToStreamKind.WSTREAM:
+        case n.RelationToStream() if node.kind is not n.RelationToStreamKind.WSTREAM:
             return streams.emitted(d, node)
         case _:
             return d.produced(node)
 
 
-def broken_promises(d: Definition, node: Node, guard: Guard) -> list[Tup]:
+def broken_promises(d: Definition, node: n.Node, guard: Guard) -> list[Tup]:
     """The late rows of the sources below a node, as they entered: no selection on the way hides one."""
     match node:
-        case Source():
+        case n.Source():
             return [t for t in d.stream(node, guard) if t.late_by is not None]
-        case Filter() | Project() | Explode() | Qualify() | Lifetime():
-            return broken_promises(d, node.inputs[0], operators.guard_below(node, guard))
-        case Union():
-            guards = operators.guards_of_union(node, guard)
-            return [t for part, below in zip(node.parts, guards, strict=True) for t in broken_promises(d, part, below)]
-        case TableJoin():
-            return broken_promises(d, node.input, guard)
-    return []  # what other operators put out keeps the promises they make
+        case n.PerRow() | n.Lifetime() | n.Union() | n.TableJoin():
+            return [t for below in operators.below(node, guard) for t in broken_promises(d, *below)]
+    return []  # what joins find late they report themselves; others keep the promises they make
 
 
 # -- sources -------------------------------------------------------------------------------------------------------
 
 
-def _arrivals(d: Definition, source: Source, guard: Guard) -> list[Tup]:
+def _arrivals(d: Definition, source: n.Source, guard: Guard) -> list[Tup]:
     schema = source.schema
-    column = schema.time if guard == TIME else guard
+    column = schema.time if guard == TIME or isinstance(guard, Chosen) else guard
     bounds = _Bounds(d, source)
     rows: list[Tup] = []
     for place, arrival in enumerate(d.timeline):
@@ -108,9 +92,9 @@ def _arrivals(d: Definition, source: Source, guard: Guard) -> list[Tup]:
 
 
 class _Bounds:
-    """Bounds in force, computed once for all rows that no punctuation tells apart."""
+    """Bounds in force, computed once for all rows that no punctuation distinguishes."""
 
-    def __init__(self, d: Definition, source: Source) -> None:
+    def __init__(self, d: Definition, source: n.Source) -> None:
         self.d, self.source = d, source
         promised = [a.item for a in d.timeline if a.stream == source.name and isinstance(a.item, Punctuation)]
         told_apart = {name for item in promised for name, _ in item.patterns}
@@ -160,31 +144,51 @@ def _plain(value: Any, data_type: pa.DataType, column: str) -> Any:
 # -- joins by time -------------------------------------------------------------------------------------------------
 
 
-def _joins_below(node: BandJoin | TumblingJoin) -> bool:
-    return any(isinstance(below, BandJoin | TumblingJoin) for side in node.inputs for below in side.walk())
-
-
-def _time_join(d: Definition, node: BandJoin | TumblingJoin, *, takes_late: bool) -> list[Tup]:
-    """Pairs; ``takes_late`` where nothing above waits for what the join promises, so that late rows do not harm."""
+def _time_join(d: Definition, node: n.BandJoin | n.TumblingJoin, guard: Guard) -> list[Tup]:
+    """Pairs, and rows without a partner; under ``generous`` also those of late rows (see ``_as_seen``)."""
     left, right = d.admitted(node.left, node.left_time), d.admitted(node.right, node.right_time)
-    if takes_late and d.policy == "generous":
-        left, right = d.stream(node.left, node.left_time), d.stream(node.right, node.right_time)
-    near = [(one, other, joined(one, other)) for one, other in product(left, right) if _meet(node, one, other)]
+    if d.policy == "generous":
+        left, right = (ending.with_open_keys(d, side, keys - {time}, d.stream(side, time)) for side, time, keys in
+                       zip(node.inputs, (node.left_time, node.right_time), compared(node), strict=True))
+    near = [(one, other, _as_seen(node, guard, joined(one, other), (one, other)))
+            for one, other in product(left, right) if _meet(node, one, other)]
     kept = d.expressions.holds(node.predicate, [t.values for *_, t in near], node.left, node.right)
     met = [pair for pair, keep in zip(near, kept, strict=True) if keep]
     partners = {one.key for one, _, _ in met}, {other.key for _, other, _ in met}
     if node.kind.left_only:
-        return [t for t in left if (t.key in partners[LEFT]) is (node.kind is JoinKind.SEMI)]
+        return [_as_seen(node, guard, t, (t, None)) for t in left
+                if (t.key in partners[LEFT]) is (node.kind is JoinKind.SEMI)]
     found = [t for *_, t in met]
-    nobody = dict.fromkeys(node.columns)
+    nothing = dict.fromkeys(node.columns)
     for side, rows in ((LEFT, left), (RIGHT, right)):
         if side in node.kind.preserved:
-            found += [replace(t, values={**nobody, **t.values}, key=(side, t.key))  # a stream may be both sides
+            found += [_as_seen(node, guard, replace(t, values={**nothing, **t.values}, key=(side, t.key)),
+                               (t, None) if side == LEFT else (None, t))  # a stream may be both sides
                       for t in rows if t.key not in partners[side]]
     return sorted(found, key=lambda t: t.order)
 
 
-def _meet(node: BandJoin | TumblingJoin, one: Tup, other: Tup) -> bool:
+def _as_seen(node: n.BandJoin | n.TumblingJoin, guard: Guard, row: Tup, of: tuple[Tup | None, Tup | None]) -> Tup:
+    """What a join has made, with the bound that it came behind for an operator that goes by ``guard``.
+
+    The bound on the time of one side is that of the row of this side. That holds whatever the other row is: the join
+    promises of a left time no more than its left input does, and no more than what the right bound still reaches; a
+    row of the right, also a late one, meets nothing behind that. As for instants it comes in with its last row. The
+    bound on the greatest or the least of both times is the largest that one of the two rows came behind.
+    """
+    entered = max(t.enters for t in of if t is not None)
+    if guard == TIME:
+        return replace(row, entered=entered, late_by=entered if entered > row.ts else None)
+    times = {node.left_time: of[LEFT], node.right_time: of[RIGHT]}
+    if isinstance(guard, Chosen):
+        late = [later(t.late_by, part.by) for part in guard.of
+                if (t := times[part.column]) is not None and t.late_by is not None]
+        return replace(row, entered=entered, late_by=max(late, default=None))
+    seen = times.get(guard or "")
+    return replace(row, entered=entered, late_by=None if seen is None else seen.late_by)
+
+
+def _meet(node: n.BandJoin | n.TumblingJoin, one: Tup, other: Tup) -> bool:
     """Whether two times are near each other; a late row meets what a row at the bound it came behind could meet, too,
     or one that comes later."""
     left, right = attribute_of(one, node.left_time), attribute_of(other, node.right_time)

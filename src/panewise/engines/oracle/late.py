@@ -16,6 +16,7 @@ from panewise.core.schema import SourceSchema
 from panewise.core.time import MOST_DIGITS, Quantity
 from panewise.engines.oracle.tuples import ordinal
 from panewise.plan.nodes import Source
+from panewise.planner.facts.derived_times import Chosen
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Timeline
 
@@ -26,8 +27,8 @@ EVERYTHING = 2**63 - 1
 
 TIME = "<time>"
 """The guard that compares with the source's own time column."""
-Guard = str | None
-"""The column whose bounds decide what is late; None: nothing is."""
+Guard = str | Chosen | None
+"""The column whose bounds decide what is late, or the greatest or least of both times of a join; None: nothing is."""
 
 
 def bounds_after(source: Source, attribute: str, constants: Mapping[str, Any], timeline: Timeline,
@@ -114,7 +115,7 @@ class _Generator:
 
 
 def substreams(policy: str) -> tuple[str, list[str]]:
-    """The column that tells substreams apart and the registered ones, as they are written; nothing of others.
+    """The column that distinguishes substreams and the registered ones, as they are written; nothing of others.
 
     >>> substreams("substream:k=a|b"), substreams("ordered")
     (('k', ['a', 'b']), ('', []))
@@ -134,6 +135,11 @@ def _registered(value: Any, known: Mapping[str, int], column: str) -> str:
         if same:
             return text
     raise ProgressError(f"substream {value!r} of {column!r} is not registered; registered are {', '.join(known)}")
+
+
+def later(bound: int, by: int) -> int:
+    """A bound on what is so much later."""
+    return bound if bound in {NOTHING, EVERYTHING} else bound + by
 
 
 def kind_of(schema: SourceSchema, column: str) -> OrdinalKind | None:

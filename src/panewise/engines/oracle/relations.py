@@ -12,125 +12,103 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from panewise.core.beginning import ALWAYS, BEGINNING
-from panewise.engines.oracle import accumulation, grouping, operators, scopes, streams, tables
-from panewise.engines.oracle.late import EVERYTHING, TIME
+from panewise.engines.oracle import accumulation, ending, grouping, operators, scopes, streams, tables
+from panewise.engines.oracle.late import EVERYTHING, TIME, Guard
 from panewise.engines.oracle.tuples import Tup, attribute_of, one_zero, partitions, value_of
-from panewise.plan.nodes import (
-    POSITION_COLUMN,
-    AntiJoin,
-    BagDifference,
-    BandJoin,
-    Distinct,
-    Explode,
-    Filter,
-    GroupAggregate,
-    Join,
-    Lifetime,
-    Node,
-    Project,
-    Qualify,
-    RelationToStream,
-    SemiJoin,
-    Source,
-    Table,
-    TableJoin,
-    TumblingJoin,
-    Union,
-    Window,
-    WindowAggregate,
-)
+from panewise.plan import nodes as n
+from panewise.planner.facts.result_forms import is_internal, is_mixed, is_retroactive
 from panewise.windows.base import Clock, WindowSpec
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
 
 
-def relation_of(d: Definition, node: Node, tau: int) -> list[Tup]:
-    """The relation as a user sees it: results of internal windows stay."""
-    if accumulation.is_internal(node):
-        return accumulation.internal_relation(d, node, tau)
-    if accumulation.is_mixed(node):
+def relation_of(d: Definition, node: n.Node, tau: int, *, external: bool) -> list[Tup]:
+    """The relation as a user sees it: results of internal windows stay. Or with all windows ``external``: the state
+    operators work on."""
+    if not external and is_internal(node):
+        return [row for row in d.produced(node) if row.ts <= tau]
+    if not external and is_mixed(node):
         return accumulation.mixed_relation(d, node, tau)
-    return _evaluate(d, node, tau, external=False)
 
+    def below(place: int = 0) -> list[Tup]:
+        return d.relation(node.inputs[place], tau, external=external)
 
-def external_of(d: Definition, node: Node, tau: int) -> list[Tup]:
-    """The relation with all windows external: the state operators work on."""
-    return _evaluate(d, node, tau, external=True)
-
-
-def _evaluate(d: Definition, node: Node, tau: int, *, external: bool) -> list[Tup]:
-    if isinstance(node, Lifetime):  # a query that has stopped tells nothing more: what it told last stands
-        return d.relation(node.input, min(tau, d.stop(node) - 1), external=external)
-    below = [] if isinstance(node, _LEAVES) else [d.relation(n, tau, external=external) for n in node.inputs]
     match node:
-        case Source() | BandJoin() | TumblingJoin() | WindowAggregate():
+        case n.Lifetime():  # a query that has stopped reports nothing more: what it reported last stands
+            return d.relation(node.input, min(tau, d.stop(node) - 1), external=external)
+        case n.Source() | n.BandJoin() | n.TumblingJoin() | n.WindowAggregate():
             return [t for t in current_rows(d, node) if t.ts <= tau]
-        case Table():
+        case n.Table():
             return tables.contents(d, node, tau)
-        case Window():
+        case n.Window():
             return window_state(d, node, tau)
-        case RelationToStream():
+        case n.RelationToStream():
             return streams.relation_at(d, node, tau)
-        case TableJoin():
-            rows = d.relation(node.input, tau, external=external)
-            if tables.is_retroactive(node):
-                return tables.join_current(d, node, rows, tau)
-            return tables.join_as_of_birth(d, node, rows)
-        case Distinct():
+        case n.TableJoin():
+            if is_retroactive(node):
+                return tables.join_current(d, node, below(), tau)
+            return tables.join_as_of_birth(d, node, below())
+        case n.Distinct():
             return _distinct(d, node, tau, external)
-        case Filter() | Project() | Explode() | Qualify():
-            return operators.each_row(d, node, below[0])
-        case Union():
-            return operators.bag_union(node, below)
-        case Join():
-            return operators.pairs(d, below[0], below[1], node.predicate, node.left, node.right)
-        case SemiJoin() | AntiJoin():
-            return _existence(d, node, below[0], below[1])
-        case BagDifference():
-            return bag_difference(below[0], below[1])
-        case GroupAggregate():
-            if tau < ALWAYS and not below[0] and d.relation(node.input, ALWAYS, external=external):
+        case n.PerRow():
+            return operators.each_row(d, node, below())
+        case n.Union():
+            return operators.bag_union(d, node, [below(place) for place in range(len(node.parts))])
+        case n.Join():
+            return operators.pairs(d, below(0), below(1), node.predicate, node.left, node.right)
+        case n.Existence():
+            return _existence(d, node, below(0), below(1))
+        case n.BagDifference():
+            return bag_difference(below(0), below(1))
+        case n.GroupAggregate():
+            if tau < ALWAYS and not below() and d.relation(node.input, ALWAYS, external=external):
                 return []  # it never had no rows
-            return _episodes(d, node, _groups(d, node, below[0]), tau) if external else _groups(d, node, below[0])
+            groups = _groups(d, node, ending.of_open_groups(node, below()))
+            return _episodes(d, node, groups, tau) if external else groups
     raise NotImplementedError(f"the oracle has no definition of {type(node).__name__}")
 
 
-_LEAVES = (Source, BandJoin, TumblingJoin, WindowAggregate, Table, Window, RelationToStream, TableJoin, Distinct)
-
-
-def current_rows(d: Definition, node: Node) -> list[Tup]:
+def current_rows(d: Definition, node: n.Node) -> list[Tup]:
     """The rows of a stream that is read without a window: whatever came since the query was registered."""
-    if isinstance(node, Source):
-        return d.since_registration(d.admitted(node, TIME))
-    return d.stream(node, TIME)
+    rows = come_in(d, node, TIME)
+    return d.since_registration(rows) if isinstance(node, n.Source) else rows
+
+
+def come_in(d: Definition, node: n.Node, guard: Guard) -> list[Tup]:
+    """The rows of a stream as a relation takes them in: late ones, under ``generous``, at the bound they came behind.
+
+    Behind the end of the input there is no instant any more.
+    """
+    d.report_late_rows(node, guard)
+    found = []
+    for t in d.stream(node, guard):
+        if not t.comes_late:
+            found.append(replace(t, late_by=None, entered=None))
+        elif d.policy == "generous" and t.enters < EVERYTHING:
+            found.append(replace(t, ts=t.enters, own_time=t.ts, late_by=None, entered=None))
+    return found
 
 
 # -- windows -------------------------------------------------------------------------------------------------------
 
 
-def window_rows(d: Definition, node: Window) -> list[Tup]:
+def window_rows(d: Definition, node: n.Window) -> list[Tup]:
     """The rows a window is taken over, oldest first: since registration, and passing its predicate.
 
     Of late rows those that a window by time still takes in, born at the bound that they came behind.
     """
     clause = node.clause
-    rows = d.admitted(node.input, TIME) if clause.spec.clock is not Clock.TIME else \
-        [*d.admitted(node.input, clause.attribute), *_still_taken(d, node)]
-    rows = d.since_registration(rows)
-    kept = d.expressions.holds(clause.predicate, [t.values for t in rows], node.input)
-    return sorted((t for t, keep in zip(rows, kept, strict=True) if keep), key=lambda t: t.age)
+    rows = [t for t in come_in(d, node.input, clause.attribute) if t.own_time is None or _still_taken(d, node, t)] \
+        if clause.spec.clock is Clock.TIME else d.admitted(node.input, TIME)
+    return sorted(d.passing(d.since_registration(rows), clause.predicate, node.input), key=lambda t: t.age)
 
 
-def _still_taken(d: Definition, node: Window) -> list[Tup]:
-    """Late rows with some of their life left; under other policies than ``generous`` none."""
-    if d.policy != "generous":
-        return []
+def _still_taken(d: Definition, node: n.Window, row: Tup) -> bool:
+    """Whether a late row has some of its life left when it comes in."""
     spec, attribute = node.clause.spec, node.clause.attribute
-    late = [replace(t, ts=t.enters, own_time=t.ts, late_by=None) for t in d.stream(node.input, attribute)
-            if t.late_by is not None]
-    return [t for t in late if t.ts < EVERYTHING and not spec.is_frozen(t.ts)
-            and d.visible(spec, attribute_of(t, attribute), shown_from(spec, t)) is not None]
+    life = d.visible(spec, attribute_of(row, attribute), shown_from(spec, row))
+    return life is not None and not spec.is_frozen(row.ts)
 
 
 def shown_from(spec: WindowSpec, row: Tup) -> int:
@@ -138,12 +116,12 @@ def shown_from(spec: WindowSpec, row: Tup) -> int:
     return scopes.next_refresh(spec, row.ts) if row.own_time is not None else row.ts
 
 
-def window_values(d: Definition, node: Window) -> list[tuple[int, int]]:
+def window_values(d: Definition, node: n.Window) -> list[tuple[int, int]]:
     """For every row its windowing attribute and when it may be shown."""
     return [(attribute_of(t, node.clause.attribute), shown_from(node.clause.spec, t)) for t in window_rows(d, node)]
 
 
-def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
+def window_state(d: Definition, node: n.Window, tau: int) -> list[Tup]:
     """The rows in the scope of the window at tau; positions are counted by birth, then arrival (erratum P4)."""
     clause, spec = node.clause, node.clause.spec
     born = [t for t in window_rows(d, node) if t.ts <= tau]
@@ -161,25 +139,25 @@ def window_state(d: Definition, node: Window, tau: int) -> list[Tup]:
     return [_member(d, node, t) for t in sorted(seen, key=lambda t: t.age)]
 
 
-def _at(node: Window, row: Tup, position: int) -> Tup:
+def _at(node: n.Window, row: Tup, position: int) -> Tup:
     """A row with its position, where the window shows it."""
-    return row.with_values({**row.values, POSITION_COLUMN: position}) if node.clause.numbered else row
+    return row.with_values({**row.values, n.POSITION_COLUMN: position}) if node.clause.numbered else row
 
 
-def _member(d: Definition, node: Window, row: Tup) -> Tup:
+def _member(d: Definition, node: n.Window, row: Tup) -> Tup:
     spec = node.clause.spec
     expiry = None
     if spec.clock is Clock.TIME:
         expiry = d.expiry(spec, attribute_of(row, node.clause.attribute), row.ts)
-    return replace(row, expiry=expiry, own_time=None)  # from here on it is a row of the instant at which it came in
+    return replace(row, expiry=expiry, own_time=None, entered=None)  # now it is a row of the instant it came in at
 
 
 # -- operators that compare rows -----------------------------------------------------------------------------------
 
 
-def _existence(d: Definition, node: SemiJoin | AntiJoin, left: list[Tup], right: list[Tup]) -> list[Tup]:
+def _existence(d: Definition, node: n.Existence, left: list[Tup], right: list[Tup]) -> list[Tup]:
     """EXISTS and NOT EXISTS: left rows by whether any right row matches, whatever their number (Golab erratum E11)."""
-    wanted = isinstance(node, SemiJoin)
+    wanted = isinstance(node, n.SemiJoin)
     return [t for t in left
             if any(d.expressions.holds(node.predicate, [{**r.values, **t.values} for r in right], node.left,
                                        node.right)) is wanted]
@@ -198,11 +176,11 @@ def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
     return kept[::-1]
 
 
-def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
+def _distinct(d: Definition, node: n.Distinct, tau: int, external: bool) -> list[Tup]:
     """One representative per value: the youngest (``recent``), or one that stays until it leaves (``keep``).
 
-    What results are kept must not depend on which copy stands for a value where nobody knows it, because rows leave at
-    any time or each replaces the one before: then it is the value that comes and goes.
+    What results are kept must not depend on which copy stands for a value where that is not known, because rows leave
+    at any time or each replaces the one before: then it is the value that comes and goes.
     """
     rows = _youngest(d, node, tau, external) if node.policy == "recent" else _kept(d, node, tau, external)
     rows = [t.with_values(one_zero(t.values)) for t in rows]
@@ -210,16 +188,20 @@ def _distinct(d: Definition, node: Distinct, tau: int, external: bool) -> list[T
     return [replace(t, key=("value", value_of(t.values))) for t in rows] if by_value else rows
 
 
-def _youngest(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
-    rows = sorted(d.relation(node.input, tau, external=external), key=lambda t: t.age)
+def _compared(d: Definition, node: n.Distinct, tau: int, external: bool) -> list[Tup]:
+    return ending.of_open_groups(node, d.relation(node.input, tau, external=external))
+
+
+def _youngest(d: Definition, node: n.Distinct, tau: int, external: bool) -> list[Tup]:
+    rows = sorted(_compared(d, node, tau, external), key=lambda t: t.age)
     return sorted({value_of(t.values): t for t in rows}.values(), key=lambda t: t.age)
 
 
-def _kept(d: Definition, node: Distinct, tau: int, external: bool) -> list[Tup]:
+def _kept(d: Definition, node: n.Distinct, tau: int, external: bool) -> list[Tup]:
     before: list[Tup] = []
     kept: dict[Hashable, Tup] = {}
     for instant in [t for t in d.instants(node.input) if t < tau] + [tau]:
-        rows = sorted(d.relation(node.input, instant, external=external), key=_staying, reverse=True)
+        rows = sorted(_compared(d, node, instant, external), key=_staying, reverse=True)
         rows.sort(key=lambda t: t.age)  # of rows that are as old as each other the one that stays longest comes first
         present = {t.key for t in rows}
         kept = {v: t for v, t in kept.items() if t.key in present}
@@ -238,7 +220,7 @@ def _staying(row: Tup) -> tuple[bool, int, tuple[int, tuple[int, ...]]]:
     return row.expiry is None, row.expiry or 0, row.age
 
 
-def _episodes(d: Definition, node: GroupAggregate, rows: list[Tup], tau: int) -> list[Tup]:
+def _episodes(d: Definition, node: n.GroupAggregate, rows: list[Tup], tau: int) -> list[Tup]:
     """Values of groups as results that are kept: one each time the rows of a group become others (Golab 3.3.2).
 
     A group that consists of the same rows again, after others came and went, has a value anew: external windows put it
@@ -252,7 +234,7 @@ def _episodes(d: Definition, node: GroupAggregate, rows: list[Tup], tau: int) ->
     return [replace(t, key=before[t.key].key if t.key in before else (t.key, tau)) for t in rows]
 
 
-def _groups(d: Definition, node: GroupAggregate, rows: list[Tup]) -> list[Tup]:
+def _groups(d: Definition, node: n.GroupAggregate, rows: list[Tup]) -> list[Tup]:
     """One row per group that has any; one that lost its last row vanishes (Patroumpas and Sellis 4.2).
 
     Without GROUP BY all rows are one group, which is there without any, as in SQL. It comes from no row then, so it is

@@ -11,13 +11,11 @@ from panewise.core.beginning import BEGINNING
 from panewise.engines.oracle import scopes
 from panewise.engines.oracle.tuples import Tup, value_of
 from panewise.plan.nodes import Node, RelationToStream, RelationToStreamKind
-from panewise.planner.refreshing import common_slide, eager
+from panewise.planner.facts.refreshing import common_slide, eager
 from panewise.windows.base import Clock, WindowSpec
 
 if TYPE_CHECKING:
     from panewise.engines.oracle.definition import Definition
-
-__all__ = ["common_slide", "eager", "emitted", "instants_of", "refresh_at_or_after", "relation_at"]
 
 Kind = RelationToStreamKind
 Bag = Counter[Hashable]
@@ -94,15 +92,13 @@ def _restored(d: Definition, node: RelationToStream) -> list[Tup]:
     continuous = eager(node.input)
     if node.kind is not Kind.RSTREAM:
         events = _differences(d, continuous, node.kind)
-        return [replace(t, ts=refresh_at_or_after(spec, t.ts)) for t in events]
+        return [replace(t, ts=scopes.next_refresh(spec, t.ts)) for t in events]
     came, went = (_differences(d, continuous, kind) for kind in (Kind.ISTREAM, Kind.DSTREAM))
     if not came:
         return []
     found: list[Tup] = []
-    tau: int | None = refresh_at_or_after(spec, came[0].ts)
     previous, before = None, _bag(d.relation(continuous, BEGINNING))
-    last = refresh_at_or_after(spec, max(d.last_shown(continuous), *(t.ts for t in came + went)))
-    while tau is not None and tau <= last:
+    for tau in _restoring(d, continuous, spec, came, went):
         now = d.relation(continuous, tau)
         between = [t for t in came if (previous is None or t.ts > previous) and t.ts <= tau]
         gone = _bag([t for t in went if (previous is None or t.ts > previous) and t.ts <= tau])
@@ -111,14 +107,19 @@ def _restored(d: Definition, node: RelationToStream) -> list[Tup]:
         short = _take(sorted(between, key=lambda t: t.age), _bag(between) - new)
         found += [_dated(t, tau, i) for i, t in enumerate([*now, *short])]
         previous, before = tau, _bag(now)
-        tau = scopes.next_move(spec, tau)
     return found
 
 
-def refresh_at_or_after(spec: WindowSpec, tau: int) -> int:
-    """The first refresh that can report something of tau."""
-    move = scopes.next_move(spec, tau - 1)
-    return tau if move is None else move
+def _restoring(d: Definition, continuous: Node, spec: WindowSpec, came: list[Tup], went: list[Tup]) -> list[int]:
+    """The refreshes from the first that has a result on: those that report a change, and all while rows are shown."""
+    first = scopes.next_refresh(spec, came[0].ts)
+    found: set[int] = set()
+    for since, until in d.shown(continuous) | {(t.ts, t.ts) for t in came + went}:
+        tau: int | None = max(scopes.next_refresh(spec, since), first)
+        while tau is not None and tau <= scopes.next_refresh(spec, until):
+            found.add(tau)
+            tau = scopes.next_move(spec, tau)
+    return sorted(found)
 
 
 # -- bags ----------------------------------------------------------------------------------------------------------
@@ -146,4 +147,4 @@ def _take(rows: list[Tup], wanted: Bag) -> list[Tup]:
 
 
 def _dated(row: Tup, tau: int, position: int) -> Tup:
-    return replace(row, ts=tau, key=("event", tau, position, row.key), expiry=None)
+    return replace(row, ts=tau, key=("event", tau, position, row.key), expiry=None, own_time=None)

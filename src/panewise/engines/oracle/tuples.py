@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from panewise.core.errors import PlanError, SchemaError
 from panewise.core.ordinals import OrdinalKind
-
-NEVER = None
-"""The expiry of a row that never leaves, or that leaves at a moment nobody knows beforehand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +28,19 @@ class Tup:
     order: tuple[int, ...]
     """Arrival: the position of the newest row it comes from in the timeline, then of the others, then its rows of
     tables (`core.ages`)."""
-    expiry: int | None = NEVER
+    expiry: int | None = None
+    """None for a row that never leaves, or leaves at a moment that is not known beforehand."""
     late_by: int | None = None
-    """The bound that was in force when it arrived, if it is late."""
+    """The bound that was in force when it arrived, if it is late; of a pair what its row of one side says."""
+    entered: int | None = None
+    """Of what a join has made: when the last of its rows came in, a late one at the bound that it came behind."""
     own_time: int | None = None
     """Its own time, where it is born later than that: a late row that a window by time still takes in."""
     origin: Mapping[str, Any] | None = None
     """The row as it came, for the late output."""
+    told: int | None = None
+    """Of a result of a window aggregate: the place of what closed the window of its group, which may be before that of
+    other groups."""
     counts_at: int | None = None
     """The value at which a session counts a late row that a closed session would have been joined by."""
 
@@ -48,7 +52,14 @@ class Tup:
     @property
     def enters(self) -> int:
         """When it comes in: at its own time, or at the bound that it came behind."""
+        if self.entered is not None:
+            return self.entered
         return self.ts if self.late_by is None else max(self.ts, self.late_by)
+
+    @property
+    def comes_late(self) -> bool:
+        """Whether it is late for a relation, which goes by instants, whatever times a pair has."""
+        return self.late_by is not None if self.entered is None else self.entered > self.ts
 
     def with_values(self, values: dict[str, Any]) -> Tup:
         """The same row showing other columns."""
@@ -57,9 +68,9 @@ class Tup:
 
 def joined(left: Tup, right: Tup) -> Tup:
     """Both rows as one: born with the younger, dead with the first to die (rule U6)."""
-    ends = [e for e in (left.expiry, right.expiry) if e is not NEVER]
+    ends = [e for e in (left.expiry, right.expiry) if e is not None]
     return Tup({**left.values, **right.values}, max(left.ts, right.ts), (left.key, right.key),
-               tuple(sorted(left.order + right.order, reverse=True)), min(ends) if ends else NEVER)
+               tuple(sorted(left.order + right.order, reverse=True)), min(ends, default=None))
 
 
 def ordinal(value: Any, column: str, kind: OrdinalKind | None = None) -> int:
@@ -123,17 +134,24 @@ def value_of(row: Mapping[str, Any]) -> Hashable:
 
 
 def sortable(value: Any) -> tuple[Any, ...]:
-    """A sort key over values of any type: nulls first, numbers among numbers, the rest by text.
+    """A sort key over values of any type, as Spark orders those of one: nulls first, NaN behind all numbers.
 
-    >>> sorted([2, None, "b", 1.5, "a"], key=sortable)
-    [None, 1.5, 2, 'a', 'b']
+    >>> sorted([2, None, "b", 1.5, "a", Decimal(10), math.nan], key=sortable)
+    [None, 1.5, 2, Decimal('10'), nan, 'a', 'b']
     """
-    if value is None:
-        return (0,)
-    if isinstance(value, bool | int | float):
-        return (1, -math.inf) if isinstance(value, float) and math.isnan(value) else (1, value)
-    if isinstance(value, Mapping):
-        return (3, *(sortable(v) for v in value.values()))
+    match value:
+        case None:
+            return (0,)
+        case bool() | int() | float() | Decimal():
+            return (1, value != value, 0 if value != value else value)  # noqa: PLR0124  (only NaN differs from itself)
+        case timedelta():
+            return 1, False, value // timedelta(microseconds=1)
+        case Mapping():
+            return (3, *(sortable(v) for v in value.values()))
+        case list() | tuple():
+            return (3, *(sortable(v) for v in value))
+        case bytes():
+            return 2, value.hex()
     return (2, value if isinstance(value, str) else value.isoformat() if isinstance(value, date) else repr(value))
 
 

@@ -9,31 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from panewise.core.errors import SchemaError
 from panewise.core.join_kinds import JoinKind
 from panewise.core.ordinals import LIMIT, OrdinalKind
 from panewise.core.time import AmountGiven, Quantity
 from panewise.engines.oracle.late import kind_of
-from panewise.engines.oracle.operators import elements
+from panewise.engines.oracle.operators import elements, shown
 from panewise.engines.oracle.tuples import ordinal
-from panewise.plan.nodes import (
-    BandJoin,
-    Distinct,
-    Explode,
-    Filter,
-    Join,
-    Lifetime,
-    Named,
-    Node,
-    Project,
-    Qualify,
-    SemiJoin,
-    Source,
-    TableJoin,
-    TumblingJoin,
-    Union,
-    Window,
-    WindowAggregate,
-)
+from panewise.plan import nodes as n
+from panewise.planner.facts.result_forms import CHANGE
 from panewise.planner.rewrites.scalars import conjuncts
 from panewise.progress.timeline import Timeline
 
@@ -45,17 +29,17 @@ Bad = tuple[str, str, Row]
 """Stream, what is wrong, the row."""
 
 
-def usable(plan: Node, timeline: Timeline, expressions: Expressions, max_jump: AmountGiven | None) -> tuple[
+def usable(plan: n.Node, timeline: Timeline, expressions: Expressions, max_jump: AmountGiven | None) -> tuple[
         Timeline, list[Bad]]:
-    """The timeline without rows that have no time, or one too far ahead; and the bad ones among those left out."""
-    sources = {node.name: node for node in plan.walk() if isinstance(node, Named)}
+    """The timeline without rows that have no time, a time too far ahead, or no sign; and the bad ones among these."""
+    sources = {node.name: node for node in plan.walk() if isinstance(node, n.Named)}
     times = {name: _columns_asked(plan, node) for name, node in sources.items()}
     kept: Timeline = []
     bad: list[Bad] = []
     newest: dict[tuple[str, str], int] = {}
     for arrival in timeline:
         source = sources.get(arrival.stream)
-        if not arrival.is_row or not isinstance(source, Source):
+        if not arrival.is_row or source is None:
             kept.append(arrival)
             continue
         row: Any = arrival.item
@@ -67,6 +51,7 @@ def usable(plan: Node, timeline: Timeline, expressions: Expressions, max_jump: A
             problem = f"{without[0]!r} is null; every row needs a value of the windowing attribute"
         for column in times[source.name] if not without else ():
             problem = problem or _misplaced(source, column, row, newest, max_jump)
+        problem = problem or _neither(source, row)
         if problem:
             bad.append((source.name, problem, dict(row)))
         else:
@@ -74,7 +59,19 @@ def usable(plan: Node, timeline: Timeline, expressions: Expressions, max_jump: A
     return kept, bad
 
 
-def _misplaced(source: Source, column: str, row: Any, newest: dict[tuple[str, str], int],
+def _neither(source: n.Named, row: Any) -> str:
+    """Why a row of a table neither comes nor goes, or nothing; when it does must be known."""
+    if not isinstance(source, n.Table) or CHANGE not in row or CHANGE in source.schema.columns:
+        return ""
+    if source.schema.time is None:
+        raise SchemaError(f"table {source.name!r}: its rows have a column {CHANGE!r}, which says that they come and "
+                          "go, and no time column that says when: name it, as in pw.table(..., time='at')")
+    sign = row[CHANGE]
+    return "" if sign in (1, -1) and not isinstance(sign, bool | float) else \
+        f"{CHANGE!r} is {sign}, expected +1 (the row comes) or -1 (it goes)"
+
+
+def _misplaced(source: n.Named, column: str, row: Any, newest: dict[tuple[str, str], int],
                max_jump: AmountGiven | None) -> str:
     """Why a time cannot be used, or nothing; the newest so far is noted."""
     kind = kind_of(source.schema, column)
@@ -90,63 +87,52 @@ def _misplaced(source: Source, column: str, row: Any, newest: dict[tuple[str, st
     return ""
 
 
-def _columns_asked(plan: Node, source: Named) -> list[str]:
+def _columns_asked(plan: n.Node, source: n.Named) -> list[str]:
     """The columns of a stream by which some window or join orders it; its time, if none does."""
-    found = [column for _, column in _asked(plan, source.name) if column is not None]
+    found = [column for node in reversed(list(plan.walk())) for below, asked in _ordered(node)
+             for column in _in_stream(below, asked, source.name)]
     asked = list(dict.fromkeys(found)) or ([source.schema.time] if source.schema.time else [])
     return [column for column in asked if not source.schema.columns or column in source.schema.columns]
 
 
-def _asked(node: Node, stream: str) -> Iterator[tuple[dict[str, str], str | None]]:
-    """What the columns of a node are in the stream below it, and the columns that were asked for their order."""
-    if isinstance(node, Named):
-        if node.name == stream:
-            yield {c: c for c in node.columns}, None
-        return
-    for part in node.inputs:
-        for names, column in _asked(part, stream):
-            if column is not None:
-                yield names, column
-                continue
-            wanted = {Window: lambda n: [n.clause.attribute], WindowAggregate: lambda n: [n.window.attribute],
-                      BandJoin: lambda n: [n.left_time, n.right_time],
-                      TumblingJoin: lambda n: [n.left_time, n.right_time]}.get(type(node), lambda _: [])(node)
-            yield from ((names, names[w]) for w in wanted if w in names)
-            yield _renamed(node, part, names), None
-
-
-def _renamed(node: Node, part: Node, names: dict[str, str]) -> dict[str, str]:
+def _ordered(node: n.Node) -> list[tuple[n.Node, str]]:
+    """The inputs that a node takes in order, each with the column that orders it."""
     match node:
-        case Qualify():
-            return {f"{node.alias}.{new}": old for new, old in names.items()}
-        case Project():
-            return {i.name: names[i.scalar.column_name] for i in node.items if i.scalar.column_name in names}
-        case Union():
-            return {new: names[old] for new, old in zip(node.columns, part.columns, strict=False) if old in names}
-        case _:
-            return names
+        case n.Window() | n.WindowAggregate():
+            return [(node.input, node.clause.attribute if isinstance(node, n.Window) else node.window.attribute)]
+        case n.TimePairs():
+            return [(node.left, node.left_time), (node.right, node.right_time)]
+    return []
 
 
-def _reaches(plan: Node, stream: str, row: Row, expressions: Expressions) -> bool:
+def _in_stream(node: n.Node, column: str, stream: str) -> Iterator[str]:
+    """What a column is called in a stream below."""
+    if isinstance(node, n.Named) and node.name == stream and column in node.columns:
+        yield column
+    for below, name in node.comes_from(column):
+        yield from _in_stream(below, name, stream)
+
+
+def _reaches(plan: n.Node, stream: str, row: Row, expressions: Expressions) -> bool:
     """Whether a row comes to a window of the plan."""
     return any(alive for alive, _ in _ways(plan, stream, row, expressions))
 
 
-def _ways(node: Node, stream: str, row: Row, expressions: Expressions) -> Iterator[tuple[bool, Row | None]]:
+def _ways(node: n.Node, stream: str, row: Row, expressions: Expressions) -> Iterator[tuple[bool, Row | None]]:
     """For every place where a stream is read: whether the row is still there, and what it looks like, if it does."""
-    if isinstance(node, Named):
+    if isinstance(node, n.Named):
         if node.name == stream:
             yield True, row
         return
     for part in node.inputs:
         for alive, seen in _ways(part, stream, row, expressions):
-            if isinstance(node, Explode) and alive and seen is not None:
+            if isinstance(node, n.Explode) and alive and seen is not None:
                 yield from _of_elements(node, seen, expressions)
                 continue
             yield _step(node, part, alive, seen, expressions) if alive and seen is not None else (alive, seen)
 
 
-def _of_elements(node: Explode, seen: Row, expressions: Expressions) -> Iterator[tuple[bool, Row | None]]:
+def _of_elements(node: n.Explode, seen: Row, expressions: Expressions) -> Iterator[tuple[bool, Row | None]]:
     """A row goes on as each of its elements, and not at all without one."""
     if not node.collection.columns <= seen.keys():
         yield True, None
@@ -155,28 +141,26 @@ def _of_elements(node: Explode, seen: Row, expressions: Expressions) -> Iterator
     yield from ((True, {**seen, **element}) for element in made)
 
 
-def _step(node: Node, part: Node, alive: bool, seen: Row, expressions: Expressions) -> tuple[bool, Row | None]:
+def _step(node: n.Node, part: n.Node, alive: bool, seen: Row, expressions: Expressions) -> tuple[bool, Row | None]:
     match node:
-        case Filter() | Join() | SemiJoin() | TableJoin():
+        case n.Filter() | n.Join() | n.SemiJoin() | n.TableJoin():
             return _holds(node.predicate, seen, part, expressions), seen
-        case BandJoin() | TumblingJoin() if node.kind is JoinKind.INNER:
+        case n.BandJoin() | n.TumblingJoin() if node.kind is JoinKind.INNER:
             return _holds(node.predicate, seen, part, expressions), seen
-        case Window():
+        case n.Window():
             return _holds(node.clause.predicate, seen, part, expressions), seen
-        case WindowAggregate():
+        case n.WindowAggregate():
             return _holds(node.window.predicate, seen, part, expressions), None
-        case Qualify():
-            return alive, {f"{node.alias}.{c}": v for c, v in seen.items()}
-        case Project():
+        case n.Project():
             own = [i for i in node.items if i.scalar.columns <= seen.keys()]
             return alive, {i.name: expressions.compute(i.scalar, [seen], part)[0] for i in own} or None
-        case Union():
+        case n.Union():
             return alive, {new: seen[old] for new, old in zip(node.columns, part.columns, strict=False) if old in seen}
-        case Distinct() | Lifetime():
-            return alive, seen
+        case n.Qualify() | n.Distinct() | n.Lifetime():
+            return alive, shown(node, seen)
     return alive, None
 
 
-def _holds(predicate: Any, seen: Row, part: Node, expressions: Expressions) -> bool:
+def _holds(predicate: Any, seen: Row, part: n.Node, expressions: Expressions) -> bool:
     own = [c for c in conjuncts(predicate) if c.columns <= seen.keys()]
     return all(expressions.holds(c, [seen], part)[0] for c in own)

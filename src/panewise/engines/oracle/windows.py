@@ -1,22 +1,20 @@
 """Window aggregates: one row per window id and group, straight from ``windows`` and ``members`` of the specification.
-
-Also when each of them is final: after which item of the timeline no row of its group can change it any more.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from panewise.core.schema import ROW_NUM_NAMES
-from panewise.engines.oracle import grouping
+from panewise.engines.oracle import ending, grouping
 from panewise.engines.oracle.closing import Progress
 from panewise.engines.oracle.late import EVERYTHING, TIME
 from panewise.engines.oracle.tuples import Tup, attribute_of, partitions, sortable, value_of
-from panewise.plan.nodes import WindowAggregate
+from panewise.plan.nodes import TableJoin, TimePairs, WindowAggregate
 from panewise.windows.base import Rows, WindowSpec
-from panewise.windows.predicate import PredicateWindow
 from panewise.windows.session import SessionWindow
 from panewise.windows.tuple_slide import TupleSlideWindow
 
@@ -25,33 +23,38 @@ if TYPE_CHECKING:
 
 
 def results(d: Definition, node: WindowAggregate, *, inside: bool = False) -> list[Tup]:
-    """All results in the order in which their windows close, of those that close together by id, then by group.
+    """All results in the order in which their windows close for all groups: by their ends, their ids, then by group.
 
-    ``order`` holds the place that closed the window, then the rank by id and group, which no disorder changes.
+    ``order`` holds the place that closed the window, then that rank, which no disorder changes; ``told`` is the place
+    that closed the window of the group.
 
     ``inside`` a relation every result needs an instant: the last one of its window, or of all rows of a window of
     positions. So that no result is dated before what was promised, late rows have no position there, and windows that
     nothing but the end of the input closes come after all instants.
     """
-    found: list[tuple[int, Tup]] = []
+    found: list[tuple[tuple[Any, ...], Tup]] = []
     by_position = inside and node.window.attribute in ROW_NUM_NAMES
     # each partition has windows of its own (Li 5.1.3); for windows on values it makes no difference (P10)
     for part in partitions(_on_time(d, node) if by_position else counted_rows(d, node), node.window.partition):
         progress = Progress(d, node, part)
         rows = as_rows(node, part)
-        spec, defining = _defined_by(node.window.spec, part)
+        spec, defining = _defined_by(node.window.spec.plain, part)
         numbers = {t.key: at for t, at in zip(part, spec.coordinate(rows).tolist(), strict=True)}
         for wid in spec.windows(as_rows(node, defining)).tolist():
             within = spec.members(wid, rows)
             members = [t for t, member in zip(part, within, strict=True) if member and counts(d, node, t, wid)]
             for key, group in grouping.groups(d, node, members):
                 values = {**key, node.window_column: _name(node, wid, rows),
-                          **grouping.aggregates(d, node, group, numbers)}
-                place = progress.closed_at(wid, key, rows)
+                          **grouping.aggregates(d, node, group, numbers), **_times(node, wid, rows, members)}
+                place, told = progress.closed_at(wid, None, rows), progress.closed_at(wid, key, rows)
                 identity = ("window", wid, value_of(key), part[0].key)
                 if not inside or _is_seen(d, node, wid, rows, place):
-                    found.append((wid, Tup(values, _instant(node, wid, rows, members), identity, (place,))))
-    found.sort(key=lambda result: (result[0], [sortable(v) for v in result[1].values.values()]))
+                    end = node.window.spec.extent(wid, rows).end
+                    rank = (math.inf if end is None else end, wid, [sortable(v) for v in key.values()],
+                            [sortable(part[0].values[column]) for column in node.window.partition])
+                    instant = _instant(node, wid, rows, members)
+                    found.append((rank, Tup(values, instant, identity, (place,), told=told)))
+    found.sort(key=lambda result: result[0])
     return sorted((replace(t, order=(*t.order, rank)) for rank, (_, t) in enumerate(found)), key=lambda t: t.order)
 
 
@@ -61,8 +64,6 @@ def _defined_by(spec: WindowSpec, part: Sequence[Tup]) -> tuple[WindowSpec, Sequ
     The window that a late row would define is closed already: where rows define windows it has no number and defines
     none, also if the policy counts it in windows that are open.
     """
-    while isinstance(spec, PredicateWindow):  # rows that fail it are not here
-        spec = spec.spec
     if not isinstance(spec, TupleSlideWindow):
         return spec, part
     return replace(spec, partitioned=False), [t for t in part if t.late_by is None]
@@ -75,14 +76,20 @@ def counted_rows(d: Definition, node: WindowAggregate) -> list[Tup]:
     """
     clause = node.window
     guard = None if clause.attribute in ROW_NUM_NAMES else clause.attribute
-    rows = d.stream(node.input, guard)
-    if not _has_slack(d, clause.spec):
+    shown = {*(key.scalar.column_name for key in node.keys), *clause.partition}
+    keys = {column for column in shown if column is not None} - {clause.attribute}
+    rows = ending.with_open_keys(d, node.input, keys, d.stream(node.input, guard))
+    beside = any(isinstance(below, TableJoin) for below in node.input.walk())  # reported where they meet the table
+    if beside or not _has_slack(d, clause.spec):
         d.report_late_rows(node.input, guard)
-    passing = d.expressions.holds(clause.predicate, [t.values for t in rows], node.input)
-    if isinstance(clause.spec, SessionWindow) and _has_slack(d, clause.spec):
-        return _in_sessions(d, node, clause.spec.gap, [t for t, keep in zip(rows, passing, strict=True) if keep])
+    rows = d.passing(rows, clause.predicate, node.input)
+    if isinstance(clause.spec, SessionWindow):
+        if any(isinstance(below, TimePairs) for below in node.input.walk()):
+            rows = [t for t in rows if t.late_by is None]  # pairs have no order
+        if _has_slack(d, clause.spec):
+            return _in_sessions(d, node, clause.spec.gap, rows)
     kept: list[Tup] = []
-    for row in [t for t, keep in zip(rows, passing, strict=True) if keep]:
+    for row in rows:
         missed = row.late_by is not None and _misses(d, node, row)
         if missed:
             d.report_late(row)
@@ -123,9 +130,7 @@ def _in_sessions(d: Definition, node: WindowAggregate, gap: int, rows: Sequence[
 
 def _on_time(d: Definition, node: WindowAggregate) -> list[Tup]:
     """The rows that a window of positions numbers inside a relation, in the order they came."""
-    rows = d.admitted(node.input, TIME)
-    passing = d.expressions.holds(node.window.predicate, [t.values for t in rows], node.input)
-    return [t for t, keep in zip(rows, passing, strict=True) if keep]
+    return d.passing(d.admitted(node.input, TIME), node.window.predicate, node.input)
 
 
 def _is_seen(d: Definition, node: WindowAggregate, wid: int, rows: Rows, place: int) -> bool:
@@ -188,22 +193,18 @@ def _name(node: WindowAggregate, wid: int, rows: Rows) -> Any:
             "end": None if extent.end is None else clause.ordinal.present(extent.end)}
 
 
+def _times(node: WindowAggregate, wid: int, rows: Rows, members: Sequence[Tup]) -> dict[str, Any]:
+    """What a window above goes by."""
+    extent = node.window.spec.extent(wid, rows)
+    known: dict[str, int | None] = {"window.start": extent.start, "window.end": extent.end}
+    if "window.time" in node.times:
+        known["window.time"] = _instant(node, wid, rows, members)
+    return {name: None if (at := known[name]) is None else node.window.ordinal.present(at) for name in node.times}
+
+
 def _instant(node: WindowAggregate, wid: int, rows: Rows, members: Sequence[Tup]) -> int:
     """The instant of a result: the last one of the window, or of its rows where the window is one of positions."""
     end = node.window.spec.extent(wid, rows).end
     if node.window.attribute in ROW_NUM_NAMES or end is None:
         return max(t.ts for t in members)
     return end - 1
-
-
-@dataclass(frozen=True)
-class Closing:
-    """When one window of one group became final: the place of the item in the timeline that closed it."""
-
-    place: int
-    row: dict[str, Any]
-
-
-def closings(d: Definition, node: WindowAggregate) -> list[Closing]:
-    """Every result with the place of the item that closed its window; the end of the input closes what is open."""
-    return [Closing(t.order[0], t.values) for t in d.stream(node)]

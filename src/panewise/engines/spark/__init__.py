@@ -10,34 +10,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from panewise.engines.spark.admitting import split_bad
-    from panewise.engines.spark.current import current_state, read_current
-    from panewise.engines.spark.describe import explain_frames
-    from panewise.engines.spark.engine import explain_strategy, run, run_batch, run_streaming
-    from panewise.engines.spark.failures import plain_errors, translate
-    from panewise.engines.spark.generated import read_auction
-    from panewise.engines.spark.progress import arrival, punctuated, split_late
-    from panewise.engines.spark.relation import source_schema
-    from panewise.engines.spark.shipping import package_zip, ship
-    from panewise.engines.spark.sinks import committed_parts, read_parts, register_parts
-    from panewise.engines.spark.sockets import SocketSpool, read_socket
-    from panewise.engines.spark.sources import read_batch, read_spool, read_stream
-    from panewise.engines.spark.status import QueryStatus, StatusListener, query_status
+    from panewise.engines.spark.engine import run, run_batch, run_streaming
+    from panewise.engines.spark.io.current import current_state, read_current
+    from panewise.engines.spark.io.generated import read_auction
+    from panewise.engines.spark.io.sinks import committed_parts, read_parts, register_parts
+    from panewise.engines.spark.io.sockets import SocketSpool, read_socket
+    from panewise.engines.spark.io.sources import read_batch, read_spool, read_stream
+    from panewise.engines.spark.lower.admitting import split_bad
+    from panewise.engines.spark.lower.progress import arrival, punctuated, split_late
+    from panewise.engines.spark.lower.stateless_steps import source_schema
+    from panewise.engines.spark.observe.describe import explain_frames
+    from panewise.engines.spark.observe.status import QueryStatus, StatusListener, query_status
+    from panewise.engines.spark.session.failures import plain_errors, translate
+    from panewise.engines.spark.session.shipping import package_zip, ship
 
 _NAMES = {
-    "admitting": ("split_bad",),
-    "current": ("current_state", "read_current"),
-    "describe": ("explain_frames",),
-    "engine": ("explain_strategy", "run", "run_batch", "run_streaming"),
-    "failures": ("plain_errors", "translate"),
-    "generated": ("read_auction",),
-    "progress": ("arrival", "punctuated", "split_late"),
-    "relation": ("source_schema",),
-    "shipping": ("package_zip", "ship"),
-    "sinks": ("committed_parts", "read_parts", "register_parts"),
-    "sockets": ("SocketSpool", "read_socket"),
-    "sources": ("read_batch", "read_spool", "read_stream"),
-    "status": ("QueryStatus", "StatusListener", "query_status"),
+    "lower.admitting": ("split_bad",),
+    "io.current": ("current_state", "read_current"),
+    "observe.describe": ("explain_frames",),
+    "engine": ("run", "run_batch", "run_streaming"),
+    "session.failures": ("plain_errors", "translate"),
+    "io.generated": ("read_auction",),
+    "lower.progress": ("arrival", "punctuated", "split_late"),
+    "lower.stateless_steps": ("source_schema",),
+    "session.shipping": ("package_zip", "ship"),
+    "io.sinks": ("committed_parts", "read_parts", "register_parts"),
+    "io.sockets": ("SocketSpool", "read_socket"),
+    "io.sources": ("read_batch", "read_spool", "read_stream"),
+    "observe.status": ("QueryStatus", "StatusListener", "query_status"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -49,7 +49,6 @@ __all__ = [
     "committed_parts",
     "current_state",
     "explain_frames",
-    "explain_strategy",
     "package_zip",
     "plain_errors",
     "punctuated",

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from panewise.core.errors import PlanError
-from panewise.engines.spark.admitting import admitted, unmarked
-from panewise.engines.spark.batch import batch, batch_strategy
-from panewise.engines.spark.failures import while_it_lives
-from panewise.engines.spark.fragment import Fragment, take_apart
-from panewise.engines.spark.meaning import as_meant
-from panewise.engines.spark.queries.running import (
-    PUNCTUATED,
-    explain_hosting,
-    is_hosted,
-    query_batch,
-    query_stream,
-)
-from panewise.engines.spark.relation import PASSING, is_stateless, passed_on
-from panewise.engines.spark.row_batch import shared_columns
-from panewise.engines.spark.sharding import default_shards
+from panewise.engines.spark.host.sharding import default_shards
+from panewise.engines.spark.host.wire import CONTROL, ROW_BOUND
+from panewise.engines.spark.lower.admitting import admitted, unmarked
+from panewise.engines.spark.lower.fragment import take_apart
+from panewise.engines.spark.lower.meaning import as_meant
+from panewise.engines.spark.lower.stateless_steps import is_stateless, passed_on
+from panewise.engines.spark.native.batch import batch
+from panewise.engines.spark.queries.running import NO_STREAM, is_hosted, query_batch, query_stream
+from panewise.engines.spark.session.failures import while_it_lives
 from panewise.engines.spark.streaming import streaming
-from panewise.engines.spark.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
 from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
 from panewise.plan.written import refuses_at_place
-from panewise.planner.capabilities import check
-from panewise.planner.choices import Stats
-from panewise.progress.late import DEFAULT_LATE, LatePolicy
-from panewise.queries.admission import InputRules
+from panewise.planner.legal.capabilities import check
+from panewise.planner.options import Mode, RunOptions
 
 NOT_KEPT = ("now() is the instant the run began, also after a restart, and over a streaming DataFrame nothing here "
             "knows where Spark will keep its checkpoint: give the instant, now=pw.kept_instant('FOLDER'), which keeps "
@@ -39,21 +31,24 @@ NOT_KEPT = ("now() is the instant the run began, also after a restart, and over 
 
 
 @while_it_lives()
-def run(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
-        progress: str | Mapping[str, str] = "source", emit: str = "final", stats: Stats = None,
-        joins: str = "auto", rules: InputRules | None = None, exact: bool = False) -> DataFrame:
-    """Batch for bounded DataFrames, streaming as soon as one of them is a stream.
+def run(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions | None = None, **given: Any) -> DataFrame:
+    """Batch for bounded DataFrames, streaming as soon as one of them is a stream; options also as keywords.
 
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
     one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
     plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's own join, which is
-    refused where it is not exact, ``"kernels"`` for that of the kernels. ``rules`` say what becomes of rows that
-    cannot be used. ``exact`` sums floats in kernels where Spark would add, and round, them.
+    refused where it is not exact, ``"kernels"`` for that of the kernels. ``exact`` sums floats in kernels where Spark
+    would add, and round, them.
     """
+    options = RunOptions(**given) if options is None else options
+    endless = any(frame.isStreaming for frame in inputs.values())
+    options.refuse_for(plan, Mode.SPARK_STREAM if endless else Mode.SPARK_BATCH)
     plan = _begun(plan, inputs)
     with as_meant(plan, inputs):
-        usable = admitted(plan, inputs, rules)
-        return usable.beside(_run(plan, usable.inputs, late, progress, emit, stats, joins, exact))
+        usable = admitted(plan, inputs, options.bad_rows)
+        if endless:
+            _refuse_silence(inputs, options.progress)
+        return usable.beside((run_streaming if endless else run_batch)(plan, usable.inputs, options))
 
 
 def _begun(plan: Node, inputs: Mapping[str, DataFrame]) -> Node:
@@ -63,58 +58,39 @@ def _begun(plan: Node, inputs: Mapping[str, DataFrame]) -> Node:
     return begun_at(plan, instant_now())
 
 
-def _run(plan: Node, inputs: Mapping[str, DataFrame], late: str | LatePolicy, progress: str | Mapping[str, str],
-         emit: str, stats: Stats, joins: str, exact: bool) -> DataFrame:
-    policies = {progress} if isinstance(progress, str) else set(progress.values()) or {"source"}
-    if not any(frame.isStreaming for frame in inputs.values()):
-        if policies != {"source"}:
-            raise PlanError("a static DataFrame is complete and has no order of arrival, so a progress policy says "
-                            "nothing: leave it out, or read the data as a stream")
-        if emit.strip().lower() != "final":
-            raise PlanError(f"emit={emit!r} shows results before they are final, and those of a static DataFrame are "
-                            "final at once: leave it out, or read the data as a stream")
-        if joins != "auto":
-            raise PlanError(f"joins={joins!r} chooses how streams are joined, and static DataFrames are none: leave it "
-                            "out")
-        return run_batch(plan, inputs, late=late, stats=stats, exact=exact)
+def _refuse_silence(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, str]) -> None:
+    """A stream that never says how far it is would never close a window."""
     silent = [name for name, frame in inputs.items() if frame.isStreaming and CONTROL not in frame.columns
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
     if silent:
         raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
                         "late rows can be, progress='late:10 s', or that they come in order, progress='ordered'; "
                         "progress={'name': policy, …} gives each stream its own")
-    return run_streaming(plan, inputs, late=late, progress=progress, emit=emit, stats=stats, joins=joins)
 
 
 @while_it_lives()
 @refuses_at_place
-def run_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
-              stats: Stats = None, exact: bool = False) -> DataFrame:
+def run_batch(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions | None = None,
+              **given: Any) -> DataFrame:
     """The complete result of a plan over bounded DataFrames, one per stream name; nothing runs before an action.
 
     A DataFrame has no order of arrival, so no row of it is late, unless its rows carry the bound in force at their
-    arrival (``read_batch`` of :mod:`panewise.engines.spark.sources` stamps them).
+    arrival (``read_batch`` of :mod:`panewise.engines.spark.io.sources` stamps them).
     """
-    check(plan, "spark")
-    plan = _begun(plan, inputs)
-    with as_meant(plan, inputs):
-        inputs = unmarked(plan, inputs)
-        if is_stateless(plan):
-            return passed_on(plan, inputs)
+    def answered(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions) -> DataFrame:
         if is_hosted(plan):
-            return query_batch(plan, inputs, late=LatePolicy.parse(late), stats=stats)
-        _no_choice(stats)
-        return batch(take_apart(plan, inputs, exact=exact), LatePolicy.parse(late))
+            return query_batch(plan, inputs, options)
+        return batch(take_apart(plan, inputs, exact=options.exact), options.late)
+
+    return _run(plan, inputs, RunOptions(**given) if options is None else options, Mode.SPARK_BATCH, answered)
 
 
 @while_it_lives()
 @refuses_at_place
-def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | LatePolicy = DEFAULT_LATE,
-                  progress: str | Mapping[str, str] = "source", shards: int | None = None,
-                  emit: str = "final", stats: Stats = None, joins: str = "auto") -> DataFrame:
+def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions | None = None, *,
+                  shards: int | None = None, **given: Any) -> DataFrame:
     """A streaming DataFrame of results: each window once, as soon as a punctuation or the policy says it is complete.
 
-    ``progress`` is one policy, or one per stream name; a union promises what all its inputs promise.
     ``shards`` is how many stateful tasks share the work (default: Spark's shuffle partitions). The query keeps the
     number of shards it began with: a checkpoint fits no other.
     ``emit`` asks for early results: ``"change"`` shows after every micro-batch what has changed in open windows,
@@ -123,36 +99,27 @@ def run_streaming(plan: Node, inputs: Mapping[str, DataFrame], *, late: str | La
     ``"punctuated"`` is for changing relations and pairs of streams: rows whose column ``punctuation`` is not null say
     how far results are.
     """
+    def streamed(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions) -> DataFrame:
+        if is_hosted(plan):
+            return query_stream(plan, inputs, options, shards)
+        fragment = take_apart(plan, judged_alike(inputs, options.progress))
+        if not fragment.below.isStreaming:
+            raise PlanError(NO_STREAM)
+        return streaming(fragment, late=options.late, progress=options.progress,
+                         shards=shards or default_shards(fragment.below), emit=options.emit)
+
+    return _run(plan, inputs, RunOptions(**given) if options is None else options, Mode.SPARK_STREAM, streamed)
+
+
+def _run(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions, mode: Mode,
+         answered: Callable[[Node, Mapping[str, DataFrame], RunOptions], DataFrame]) -> DataFrame:
+    """What both have in common: what is refused, what expressions mean, rows that pass as they come."""
     check(plan, "spark")
+    options.refuse_for(plan, mode)
     plan = _begun(plan, inputs)
-    if emit.strip().lower() == PUNCTUATED and (is_stateless(plan) or not is_hosted(plan)):
-        raise PlanError(f"emit={emit!r} is for relations over windows and pairs of streams: other results say by their "
-                        "window when they are complete, or need not say it")
     with as_meant(plan, inputs):
-        return _streamed(plan, unmarked(plan, inputs), LatePolicy.parse(late), progress, shards, emit, stats, joins)
-
-
-def _streamed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, progress: str | Mapping[str, str],
-              shards: int | None, emit: str, stats: Stats, joins: str) -> DataFrame:
-    if is_stateless(plan):
-        return passed_on(plan, inputs)
-    if is_hosted(plan):
-        return query_stream(plan, inputs, late=late, progress=progress, shards=shards, emit=emit, stats=stats,
-                            joins=joins)
-    _no_choice(stats)
-    if joins != "auto":
-        raise PlanError(f"joins={joins!r} chooses how streams are joined, and this query joins none: leave it out")
-    fragment = take_apart(plan, judged_alike(inputs, progress))
-    if not fragment.below.isStreaming:
-        raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
-    return streaming(fragment, late=late, progress=progress,
-                     shards=shards or default_shards(fragment.below), emit=emit)
-
-
-def _no_choice(stats: Stats) -> None:
-    if stats is not None:
-        raise PlanError("how a window aggregate runs on Spark is chosen by rule, as explain() shows: leave stats= out; "
-                        "it chooses among the plans of joins and changing relations")
+        inputs = unmarked(plan, inputs)
+        return passed_on(plan, inputs) if is_stateless(plan) else answered(plan, inputs, options)
 
 
 def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, str]) -> Mapping[str, DataFrame]:
@@ -165,33 +132,3 @@ def judged_alike(inputs: Mapping[str, DataFrame], progress: str | Mapping[str, s
     if policies == {"source"} and all(ROW_BOUND in frame.columns for frame in inputs.values()):
         return inputs
     return {name: frame.drop(ROW_BOUND) for name, frame in inputs.items()}
-
-
-def explain_strategy(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                     stats: Stats = None, joins: str = "auto", late: str = "generous", exact: bool = False) -> str:
-    """How Spark will run the plan and why, in a few lines."""
-    check(plan, "spark")
-    if is_stateless(plan):
-        return PASSING
-    if is_hosted(plan):
-        with as_meant(plan, inputs):
-            return explain_hosting(plan, inputs, shards=shards, stats=stats, joins=joins, late=late)
-    fragment = take_apart(plan, inputs, exact=exact)
-    lines = [f"panes: {fragment.scheme.describe()}", _copies(fragment)] if fragment.paned else []
-    if fragment.below.isStreaming:
-        together = fragment.keys if fragment.paned else shared_columns(fragment)
-        count = shards or default_shards(fragment.below)
-        alone = "windows are of the whole stream" if fragment.keys else "there is no GROUP BY"
-        why = f"{count}, by hash of the group" if together else f"one, because {alone}"
-        how = "pane partials" if fragment.paned else "rows"
-        lines += [f"strategy: {how} per micro-batch (stateless), kernel host per shard (stateful)", f"shards: {why}"]
-    else:
-        lines.append(f"strategy: {batch_strategy(fragment)}")
-    return "\n".join(lines)
-
-
-def _copies(fragment: Fragment) -> str:
-    saved = fragment.window.ratio - 1
-    if saved < 1:
-        return "copies: none needed, a row is in at most one window"
-    return f"copies: none; assigning rows to windows would make {saved} more of every row"

@@ -11,7 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.core.errors import EvaluationError
-from panewise.functions.bound import Bound, Call, Constant
+from panewise.functions.binding.bound import Bound, Call, Constant
+from panewise.functions.binding.frame import Frame
+from panewise.functions.binding.spans import WIDEST, Span, span_of
 from panewise.functions.casts import (  # noqa: F401 -- importing declares
     calendar_intervals,
     decimals,
@@ -25,8 +27,6 @@ from panewise.functions.casts import (  # noqa: F401 -- importing declares
     to_text,
 )
 from panewise.functions.casts.table import find
-from panewise.functions.frame import Frame
-from panewise.functions.spans import WIDEST, Span, span_of
 from panewise.functions.types import VOID, type_name
 
 

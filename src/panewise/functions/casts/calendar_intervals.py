@@ -6,10 +6,10 @@ import re
 
 import pyarrow as pa
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.casts.outcome import by_value
 from panewise.functions.casts.table import cast
 from panewise.functions.casts.text_to_numbers import AROUND
-from panewise.functions.frame import Here
 from panewise.functions.types import INTERVAL, STRING
 
 MONTHS = {"year": 12, "month": 1}

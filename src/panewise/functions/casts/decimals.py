@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.casts.exact import decimal_fitted, nearest
 from panewise.functions.casts.outcome import OUT_OF_RANGE, OVERFLOW, by_value, missing, nulls_of
 from panewise.functions.casts.table import cast
-from panewise.functions.frame import Here
-from panewise.functions.java_floats import double_text
+from panewise.functions.numbers.java_floats import double_text
+from panewise.functions.numbers.unscaled import Digits, decimals_from, digits_of, outside, scaled, truncated
 from panewise.functions.types import BOOLEAN, DOUBLE, is_decimal, is_float, is_integer
-from panewise.functions.unscaled import Digits, decimals_from, digits_of, outside, scaled, truncated
 
 
 def fitted(digits: Digits, scale: int, null: np.ndarray[Any, Any], values: pa.Array, here: Here,

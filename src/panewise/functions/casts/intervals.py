@@ -13,15 +13,15 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.spans import WIDEST, Span
 from panewise.functions.casts.decimals import fitted
 from panewise.functions.casts.outcome import OVERFLOW, NoValue, by_value, missing, nulls_of
 from panewise.functions.casts.table import cast
 from panewise.functions.casts.text_to_numbers import AROUND
-from panewise.functions.frame import Here
-from panewise.functions.spans import WIDEST, Span
+from panewise.functions.numbers.unscaled import SMALL
 from panewise.functions.times.calendar import numbers_of, times_from
 from panewise.functions.types import INTERVAL_DAYS, INTERVAL_MONTHS, STRING, is_decimal, is_integer
-from panewise.functions.unscaled import SMALL
 
 UNREADABLE = "INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING"
 _WIDE = Context(prec=60)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as t
 
+from panewise.functions.binding.frame import Frame, Here, picked_apart
 from panewise.functions.casts.outcome import nulls_of
 from panewise.functions.casts.table import cast_where, find
-from panewise.functions.frame import Frame, Here, picked_apart
 from panewise.functions.types import BINARY, STRING, is_integer, tightest
 
 

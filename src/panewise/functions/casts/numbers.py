@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.functions.binding.frame import Here, as_numpy, with_nulls
 from panewise.functions.casts.table import cast
-from panewise.functions.frame import Here, as_numpy, with_nulls
 from panewise.functions.types import BOOLEAN, DOUBLE, FLOAT, is_float, is_integer, type_name
 
 OVERFLOW = "CAST_OVERFLOW"

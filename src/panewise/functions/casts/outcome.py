@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.frame import Here
+from panewise.functions.binding.frame import Here
 from panewise.functions.types import type_name
 
 INVALID = "CAST_INVALID_INPUT"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.casts.table import cast
-from panewise.functions.frame import Here
 from panewise.functions.types import BINARY, STRING, VOID
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.casts.decimals import fitted
 from panewise.functions.casts.exact import decimal_fitted, nearest
 from panewise.functions.casts.outcome import INVALID, NoValue, by_value, missing, nulls_of, patched
 from panewise.functions.casts.table import cast
-from panewise.functions.frame import Here
+from panewise.functions.numbers.unscaled import digits_of
 from panewise.functions.types import BOOLEAN, DOUBLE, STRING, is_decimal, is_float, is_integer
-from panewise.functions.unscaled import digits_of
 
 AROUND = "".join(map(chr, range(0x21))) + "\x7f"
 """What Spark cuts off around a number, a truth value or a date."""

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.calendar import DAY, days_of, is_date
 from panewise.functions.casts.outcome import INVALID, NoValue, by_value, missing, patched
 from panewise.functions.casts.table import cast
 from panewise.functions.casts.text_to_numbers import AROUND
 from panewise.functions.casts.times import session_zone, times_from
-from panewise.functions.frame import Here
 from panewise.functions.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from panewise.functions.zones import SECOND, Zone, zone_of
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.calendar import DAY, date_texts, time_texts
 from panewise.functions.casts.decimals import fitted
 from panewise.functions.casts.outcome import INVALID, OVERFLOW, by_value, missing, nulls_of
 from panewise.functions.casts.table import cast
-from panewise.functions.frame import Here
 from panewise.functions.types import DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ, is_decimal, is_float, is_integer
 from panewise.functions.zones import SECOND, Zone, zone_of
 

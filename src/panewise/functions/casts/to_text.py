@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.functions.binding.frame import Here
 from panewise.functions.casts.table import cast
-from panewise.functions.frame import Here
-from panewise.functions.java_floats import float_texts
+from panewise.functions.numbers.java_floats import float_texts
 from panewise.functions.types import BINARY, BOOLEAN, STRING, is_decimal, is_float, is_integer
 
 

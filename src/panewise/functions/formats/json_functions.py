@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from panewise.functions.by_value import value_function
+from panewise.functions.binding.by_value import value_function
 from panewise.functions.formats.json_reading import Json, JsonError, JsonObject, read, written
 from panewise.functions.types import INT, STRING
 

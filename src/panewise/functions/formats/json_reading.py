@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
-from panewise.functions.java_floats import double_text
+from panewise.functions.numbers.java_floats import double_text
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?(?![\w.])", re.ASCII)
 _WORD = re.compile(r"NaN\b|[+-]?(?:Infinity|INF)\b", re.ASCII)

@@ -11,17 +11,17 @@ from pyarrow import types as t
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant
-from panewise.functions.by_value import computed
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.by_value import computed
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.literals import type_from_syntax
+from panewise.functions.binding.registry import operator
 from panewise.functions.casts.exact import decimal_fitted
 from panewise.functions.casts.outcome import NoValue
 from panewise.functions.casts.text_to_numbers import decimal_from
 from panewise.functions.casts.text_to_times import date_from
 from panewise.functions.formats.json_reading import Json, JsonError, JsonNumber, JsonObject, read, written
-from panewise.functions.frame import Datum, Here
-from panewise.functions.literals import type_from_syntax
-from panewise.functions.registry import operator
 from panewise.functions.types import BOOLEAN, DATE, STRING, is_decimal, is_float, is_integer
 
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf, "+INF": math.inf,

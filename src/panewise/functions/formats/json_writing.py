@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types as t
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Frame, Here
+from panewise.functions.binding.registry import operator
 from panewise.functions.casts.nested import cast_inside
 from panewise.functions.formats.json_reading import quoted
-from panewise.functions.frame import Frame, Here
 from panewise.functions.nested.lists import sizes_of, starts_of
-from panewise.functions.registry import operator
 from panewise.functions.times.formatted import written_times
 from panewise.functions.types import (
     BINARY,

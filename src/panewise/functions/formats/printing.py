@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant
-from panewise.functions.by_value import PatternRefusal, ValueFailure, computed
-from panewise.functions.frame import Datum, Here
-from panewise.functions.java_floats import double_text, single_text
-from panewise.functions.registry import operator
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.by_value import PatternRefusal, ValueFailure, computed
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.registry import operator
+from panewise.functions.numbers.java_floats import double_text, single_text
 from panewise.functions.types import BOOLEAN, FLOAT, STRING, is_decimal, is_float, is_integer, is_nested, type_name
 
 _SPEC = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])")

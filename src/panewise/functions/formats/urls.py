@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from panewise.functions.by_value import ValueFailure, value_function
+from panewise.functions.binding.by_value import ValueFailure, value_function
 from panewise.functions.types import STRING
 
 _URI = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(.*?)(?:#(.*))?", re.DOTALL)

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as t
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.frame import Datum, Here
-from panewise.functions.kinds import ARRAY, MAP
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.kinds import ARRAY, MAP
+from panewise.functions.binding.registry import Kind, function, operator
 from panewise.functions.nested.lists import (
     computed_rows,
     counted,
@@ -23,7 +24,6 @@ from panewise.functions.nested.lists import (
     sizes_of,
     starts_of,
 )
-from panewise.functions.registry import Kind, function, operator
 from panewise.functions.types import BIGINT, INT, VOID, is_integer, type_name, wider
 
 BAD_INDEX = "INVALID_ARRAY_INDEX"

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as t
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Lambda
-from panewise.functions.by_value import ValueFailure
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Lambda
+from panewise.functions.binding.by_value import ValueFailure
+from panewise.functions.binding.frame import Datum, Frame, Here
+from panewise.functions.binding.kinds import ANY, ARRAY, same
+from panewise.functions.binding.registry import function, operator, special
 from panewise.functions.comparison import has_order, must_have_order, ordering
-from panewise.functions.frame import Datum, Frame, Here
-from panewise.functions.kinds import ANY, ARRAY, same
 from panewise.functions.nested.lists import computed_rows, counted, flat, rebuilt, same_arrays, same_elements, sizes_of
-from panewise.functions.registry import function, operator, special
-from panewise.functions.text import concat as concat_texts
+from panewise.functions.texts.text import concat as concat_texts
 from panewise.functions.types import BINARY, BOOLEAN, INT, STRING, VOID, type_name
 
 LIMIT = (1 << 31) - 1 - 15

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from pyarrow import types as t
 
 from panewise.core.errors import EvaluationError
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Lambda
-from panewise.functions.by_value import ValueFailure
-from panewise.functions.frame import Datum, Frame, Here, picked_apart, scattered
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Lambda
+from panewise.functions.binding.by_value import ValueFailure
+from panewise.functions.binding.frame import Datum, Frame, Here, picked_apart, scattered
+from panewise.functions.binding.registry import special
 from panewise.functions.nested.lists import computed_rows, counted, flat, identity, rebuilt, sizes_of
 from panewise.functions.nested.maps import built
-from panewise.functions.registry import special
 from panewise.functions.types import BOOLEAN, INT, VOID, type_name, wider
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.by_value import ValueFailure
-from panewise.functions.frame import Datum, Here
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.by_value import ValueFailure
+from panewise.functions.binding.frame import Datum, Here
 from panewise.functions.types import VOID, tightest, type_name
 
 

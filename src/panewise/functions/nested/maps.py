@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.by_value import ValueFailure
-from panewise.functions.frame import Datum, Here
-from panewise.functions.kinds import MAP
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.by_value import ValueFailure
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.kinds import MAP
+from panewise.functions.binding.registry import function, operator
 from panewise.functions.nested.lists import computed_rows, counted, identity, rebuilt, sizes_of, starts_of
-from panewise.functions.registry import function, operator
 from panewise.functions.types import BOOLEAN, VOID, type_name, wider
 
 
@@ -149,7 +149,7 @@ def contains_key(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
           optional=2)
 def str_to_map(text: Datum, pairs: Datum | None = None, sign: Datum | None = None, *, here: Here) -> Datum:
     """Pairs parted by one pattern, key and value by another."""
-    from panewise.functions.matching import split
+    from panewise.functions.texts.matching import split
 
     def plain(one: str, between: str = ",", inside: str = ":") -> list[tuple[Any, Any]]:
         parts = [split(pair, inside, 2) for pair in split(one, between)]

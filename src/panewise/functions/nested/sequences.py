@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.frame import Here
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import operator
 from panewise.functions.nested.lists import rebuilt
-from panewise.functions.registry import operator
 from panewise.functions.times.calendar import DAY, numbers_of, plus_months, times_from
 from panewise.functions.times.clocks import on_the_clock, readings
 from panewise.functions.types import (

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import operator
 from panewise.functions.comparison import must_have_order
-from panewise.functions.frame import Here
 from panewise.functions.nested.lists import (
     computed_rows,
     counted,
@@ -22,7 +23,6 @@ from panewise.functions.nested.lists import (
     same_arrays,
     same_elements,
 )
-from panewise.functions.registry import operator
 from panewise.functions.types import BIGINT, BOOLEAN, is_float, is_nested
 
 

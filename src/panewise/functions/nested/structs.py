@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant
-from panewise.functions.frame import Here
-from panewise.functions.registry import special
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import special
 
 
 def _made(binder: Binding, names: Sequence[str], values: Sequence[Bound], tree: Any) -> Bound:

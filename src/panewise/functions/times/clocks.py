@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.functions.registry import Kind
+from panewise.functions.binding.registry import Kind
 from panewise.functions.times.calendar import DAY, numbers_of
 from panewise.functions.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, VOID
 from panewise.functions.zones import Zone, zone_of

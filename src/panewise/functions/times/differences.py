@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.frame import Here
-from panewise.functions.registry import special
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import special
 from panewise.functions.times.calendar import DAY, civil, numbers_of, plus_months, times_from
 from panewise.functions.times.clocks import on_the_clock, readings
 from panewise.functions.times.interval_literals import MONTHS, UNITS

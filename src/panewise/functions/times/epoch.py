@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.frame import Here
-from panewise.functions.registry import Kind, function, operator
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import Kind, function, operator
 from panewise.functions.times.calendar import SECOND, numbers_of, times_from
 from panewise.functions.types import (
     BIGINT,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant
-from panewise.functions.frame import Here
-from panewise.functions.registry import function, special
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import function, special
 from panewise.functions.times.calendar import (
     DAY,
     HOUR,

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.by_value import ValueFailure, computed
-from panewise.functions.frame import Datum, Here
-from panewise.functions.registry import function, operator
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.by_value import ValueFailure, computed
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.registry import function, operator
 from panewise.functions.times.calendar import DAY, SECOND, numbers_of, part_of_date
 from panewise.functions.times.clocks import readings, session_zone
 from panewise.functions.times.formatting import format_time
@@ -179,7 +179,7 @@ def unix_timestamp(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
         raise binder.error("unix_timestamp takes a value and a pattern", tree)
     value = arguments[0]
     if value.type == STRING:
-        from panewise.functions.bound import Constant
+        from panewise.functions.binding.bound import Constant
 
         form = binder.cast(arguments[1], STRING) if len(arguments) == 2 else \
             Constant(STRING, tree, pa.scalar(DEFAULT))

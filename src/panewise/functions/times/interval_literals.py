@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound, Constant
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.registry import special
+from panewise.functions.binding.spans import DAY_FIELDS, MONTH_FIELDS, Span, span_from_text
 from panewise.functions.casts.calendar_intervals import units_in
-from panewise.functions.registry import special
-from panewise.functions.spans import DAY_FIELDS, MONTH_FIELDS, Span, span_from_text
 from panewise.functions.times.calendar import DAY, HOUR, MINUTE, SECOND, times_from
 
 UNITS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR, "day": DAY,

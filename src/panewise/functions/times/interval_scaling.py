@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.by_value import ValueFailure, computed, value_function
-from panewise.functions.frame import Datum, Here
-from panewise.functions.registry import function, operator
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.by_value import ValueFailure, computed, value_function
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.registry import function, operator
+from panewise.functions.binding.tried import tried
 from panewise.functions.times.calendar import DAY, HOUR, MINUTE, SECOND, numbers_of, times_from
 from panewise.functions.times.intervals import TOO_LONG, fail_beyond, is_interval
 from panewise.functions.times.moving import both
-from panewise.functions.tried import tried
 from panewise.functions.types import (
     BIGINT,
     DOUBLE,

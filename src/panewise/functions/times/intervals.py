@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.binding import Binding
-from panewise.functions.bound import Bound
-from panewise.functions.frame import Here
-from panewise.functions.registry import operator
-from panewise.functions.spans import DAY as DAY_SPAN
-from panewise.functions.spans import joined, span_of
+from panewise.functions.binding.binder_services import Binding
+from panewise.functions.binding.bound import Bound
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import operator
+from panewise.functions.binding.spans import DAY as DAY_SPAN
+from panewise.functions.binding.spans import joined, span_of
+from panewise.functions.binding.tried import tried
 from panewise.functions.times.calendar import DAY, numbers_of, plus_months, times_from
 from panewise.functions.times.clocks import on_the_clock, readings
 from panewise.functions.times.moving import both
-from panewise.functions.tried import tried
 from panewise.functions.types import (
     DATE,
     INTERVAL_DAYS,

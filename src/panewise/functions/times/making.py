@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from panewise.functions.by_value import ValueFailure, computed
-from panewise.functions.frame import Datum, Here
-from panewise.functions.registry import function
+from panewise.functions.binding.by_value import ValueFailure, computed
+from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.registry import function
 from panewise.functions.times.calendar import DAY, HOUR, MINUTE, days_of, month_length
 from panewise.functions.times.clocks import session_zone
 from panewise.functions.types import BIGINT, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ

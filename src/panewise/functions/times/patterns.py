@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from panewise.functions.bound import Bound, Constant
-from panewise.functions.by_value import PatternRefusal, ValueFailure
+from panewise.functions.binding.bound import Bound, Constant
+from panewise.functions.binding.by_value import PatternRefusal, ValueFailure
 
 UNWRITTEN, UNREAD = "z", "zOG"
 """Letters whose names and forms are not written, or not read, as Java does it."""

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from panewise.functions.frame import Here
-from panewise.functions.registry import function
+from panewise.functions.binding.frame import Here
+from panewise.functions.binding.registry import function
 from panewise.functions.times.calendar import DAY, HOUR, MINUTE, SECOND, civil, days_of, numbers_of, times_from
 from panewise.functions.times.clocks import back, readings
 from panewise.functions.types import DATE, STRING, TIMESTAMP

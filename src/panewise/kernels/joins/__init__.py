@@ -1,1 +1,1 @@
-"""Joins of streams: order-agnostic (OA-Join), with the in-order baselines beside it."""
+"""Joins of streams: order-agnostic (OA-Join)."""

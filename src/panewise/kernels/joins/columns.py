@@ -6,8 +6,7 @@ batches were that brought them. Text and other values stay in Arrow arrays of fe
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,39 +31,11 @@ def room_for(array: npt.NDArray[Any], used: int, wanted: int) -> npt.NDArray[Any
     return larger
 
 
-class StoredColumn(ABC):
-    """One column of stored rows."""
-
-    def __init__(self, data_type: pa.DataType) -> None:
-        self.type = data_type
-
-    @abstractmethod
-    def append(self, values: pa.Array) -> None:
-        """More rows."""
-
-    @abstractmethod
-    def take(self, places: Ordinals) -> pa.Array:
-        """The values at some places."""
-
-    @abstractmethod
-    def keep(self, stay: Mask) -> None:
-        """Only the rows that stay."""
-
-    @abstractmethod
-    def cut(self, rows: int) -> None:
-        """Only the first rows."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The bytes it takes."""
-
-
-class FixedColumn(StoredColumn):
+class FixedColumn:
     """Numbers, times and truth values."""
 
     def __init__(self, data_type: pa.DataType) -> None:
-        super().__init__(data_type)
+        self.type = data_type
         self._is_bool = pa.types.is_boolean(data_type)
         self._dtype, self._plain = _WIDTHS[8 if self._is_bool else data_type.bit_width]
         self._rows = 0
@@ -88,20 +59,20 @@ class FixedColumn(StoredColumn):
         self._rows = end
 
     def take(self, places: Ordinals) -> pa.Array:
-        """By position."""
+        """The values at some places."""
         data = self._data[places]
         array = pa.array(data) if self._valid is None else pa.array(data, mask=~self._valid[places])
         return array.cast(self.type) if self._is_bool else array.view(self.type)
 
     def keep(self, stay: Mask) -> None:
-        """Copied together."""
+        """Only the rows that stay, copied together."""
         self._data = self._data[: self._rows][stay]
         if self._valid is not None:
             self._valid = self._valid[: self._rows][stay]
         self._rows = len(self._data)
 
     def cut(self, rows: int) -> None:
-        """The rest is overwritten by what comes next."""
+        """Only the first rows; the rest is overwritten by what comes next."""
         self._rows = rows
 
     @property
@@ -110,11 +81,11 @@ class FixedColumn(StoredColumn):
         return self._data.nbytes + (0 if self._valid is None else self._valid.nbytes)
 
 
-class ArrowColumn(StoredColumn):
+class ArrowColumn:
     """Text and whatever else has no fixed width."""
 
     def __init__(self, data_type: pa.DataType) -> None:
-        super().__init__(data_type)
+        self.type = data_type
         self._chunks: list[pa.Array] = []
 
     def append(self, values: pa.Array) -> None:
@@ -167,6 +138,9 @@ class ArrowColumn(StoredColumn):
     def size(self) -> int:
         """Of what is referred to."""
         return sum(chunk.nbytes for chunk in self._chunks)
+
+
+StoredColumn: TypeAlias = FixedColumn | ArrowColumn
 
 
 def stored_column(data_type: pa.DataType) -> StoredColumn:

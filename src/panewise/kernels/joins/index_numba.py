@@ -102,17 +102,8 @@ def _unpacked(packed, i, first, bits):  # type: ignore[no-untyped-def]  # pragma
 
 
 @compiled
-def unpack(packed: Words, first: int, bits: int, base: int) -> npt.NDArray[np.int64]:
-    """One column of packed integers, which begins at a bit."""
-    found = np.empty(len(packed), np.int64)
-    for i in range(len(packed)):
-        found[i] = np.int64(_unpacked(packed, i, first, bits) + np.uint64(base))
-    return found
-
-
-@compiled
 def unpack_at(packed: Words, places: Ordinals, first: int, bits: int, base: int) -> npt.NDArray[np.int64]:
-    """The same of the rows at some places."""
+    """One column of the packed integers at some places, which begins at a bit."""
     found = np.empty(len(places), np.int64)
     for i in range(len(places)):
         found[i] = np.int64(_unpacked(packed, places[i], first, bits) + np.uint64(base))
@@ -128,15 +119,6 @@ def write_times(rows: Words, first: int, times: Ordinals, wide: bool, base: int)
             rows[first + i, 2] = np.uint32(np.uint64(times[i]) >> np.uint64(32))
         else:
             rows[first + i, 1] = np.uint32(times[i] - base)
-
-
-@compiled
-def read_times(rows: Words, count: int, wide: bool, base: int) -> Ordinals:
-    """The times of the first rows."""
-    found = np.empty(count, np.int64)
-    for i in range(count):
-        found[i] = _time(rows, i, wide, base)
-    return found
 
 
 @compiled

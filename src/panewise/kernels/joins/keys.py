@@ -3,19 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.columns import as_integers, from_integers
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.joins.bit_range import NOTHING, BitRange
+from panewise.kernels.groups.key_table import IntegerKeys, key_column
 from panewise.kernels.joins.columns import Mask
-from panewise.kernels.joins.index_numba import Words, pack, unpack, unpack_at
-from panewise.kernels.key_table import IntegerKeys, key_column
+from panewise.kernels.joins.index_numba import Words, pack, unpack_at
 
 Integers = npt.NDArray[np.int64]
 """Keys as rows of integers."""
+
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class BitRange:
+    """The integers from ``base`` on that so many ``bits`` can tell apart.
+
+    >>> BitRange.of(0, 65_000), BitRange.of(-1, 1)
+    (BitRange(base=0, bits=16), BitRange(base=-3, bits=3))
+    """
+
+    base: int
+    bits: int
+
+    @classmethod
+    def of(cls, low: int, high: int) -> BitRange:
+        """A range with these two in it.
+
+        A whole block of numbers where that costs at most a bit: addresses, codes and ports then have their place once
+        and for all. Otherwise as much room below as above: it must double before it is left again.
+        """
+        least = (high - low).bit_length()
+        for bits in (least, least + 1):
+            base = low >> bits << bits
+            if high < base + 2**bits and base >= LOWEST:
+                return cls(base, bits) if bits < 64 else WHOLE
+        bits = least + 1
+        base = low - (2**bits - (high - low + 1)) // 2
+        return cls(base, bits) if bits < 64 and base >= LOWEST else WHOLE
+
+
+WHOLE = BitRange(0, 64)
+NOTHING = BitRange(0, 0)
+"""Of a column without values."""
 
 
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
@@ -76,7 +113,7 @@ class JoinKeys:
             typed = _typed(column, data_type)
             if typed.null_count:
                 valid &= typed.is_valid().to_numpy(zero_copy_only=False)
-            matrix[:, i] = _integers(typed) if interned is None else interned.codes(typed)
+            matrix[:, i] = as_integers(typed) if interned is None else interned.codes(typed)
         return matrix, valid
 
     def fit(self, parts: Sequence[Integers]) -> None:
@@ -106,9 +143,8 @@ class JoinKeys:
         return matrix
 
     def _column(self, place: int, packed: Words) -> npt.NDArray[np.int64]:
-        column: npt.NDArray[np.int64] = unpack(packed, self._first[place], self.ranges[place].bits,
-                                               self.ranges[place].base)
-        return column
+        known = self.ranges[place]
+        return unpack_at(packed, np.arange(len(packed)), self._first[place], known.bits, known.base)
 
     def column(self, place: int, packed: Words, data_type: pa.DataType) -> pa.Array:
         """The values of one key column."""
@@ -125,7 +161,7 @@ class JoinKeys:
         if interned is not None:
             values = interned.values(integers) if interned.count else pa.nulls(len(integers), self.types[place])
         else:
-            values = _from_integers(integers, self.types[place])
+            values = from_integers(pa.array(np.ascontiguousarray(integers)), self.types[place])
         return values if values.type == data_type else values.cast(data_type)
 
     def renumbered(self, parts: Sequence[Words]) -> tuple[JoinKeys, list[Integers]]:
@@ -145,31 +181,3 @@ def _typed(column: pa.Array, data_type: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     return column if column.type == data_type else column.cast(data_type)
-
-
-def _integers(column: pa.Array) -> npt.NDArray[np.int64]:
-    data_type = column.type
-    if pa.types.is_floating(data_type):
-        floats = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64) + 0.0
-        floats[np.isnan(floats)] = np.nan  # one NaN, one zero
-        bits: npt.NDArray[np.int64] = floats.view(np.int64)
-        return bits
-    if pa.types.is_boolean(data_type):
-        column = column.cast(pa.int8())
-    elif pa.types.is_temporal(data_type):
-        column = column.view(pa.int64() if data_type.bit_width == 64 else pa.int32())
-    if column.null_count:
-        column = column.fill_null(0)
-    integers: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return integers
-
-
-def _from_integers(integers: npt.NDArray[np.int64], data_type: pa.DataType) -> pa.Array:
-    array = pa.array(np.ascontiguousarray(integers))
-    if pa.types.is_floating(data_type):
-        return array.view(pa.float64()).cast(data_type)
-    if pa.types.is_boolean(data_type):
-        return array.cast(pa.int8()).cast(data_type)
-    if pa.types.is_temporal(data_type):
-        return (array if data_type.bit_width == 64 else array.cast(pa.int32())).view(data_type)
-    return array if array.type == data_type else array.cast(data_type)

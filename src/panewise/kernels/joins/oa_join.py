@@ -8,27 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.arrays import of_each
+from panewise.core.columns import flat
 from panewise.core.errors import CheckpointError
 from panewise.core.join_kinds import LEFT, RIGHT, JoinKind
 from panewise.core.ordinals import OrdinalKind, Ordinals, from_ordinals
 from panewise.functions import truth
+from panewise.kernels.contract.state_file import Saved
 from panewise.kernels.joins.columns import Mask
 from panewise.kernels.joins.index_numba import Words
 from panewise.kernels.joins.keys import Integers, JoinKeys
 from panewise.kernels.joins.pairing import as_ordinals, slot_bits
 from panewise.kernels.joins.progress import JoinProgress
 from panewise.kernels.joins.sides import JoinSpec
-from panewise.kernels.joins.store import JoinStore
-from panewise.kernels.state_file import decode_state, encode_state
+from panewise.kernels.joins.store import Bounds, JoinStore
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
-
-KIND, VERSION = "oa-join", 3
 
 SCAN_CREDIT = 4096
 """Stored rows that every promise may look at for free; the rest is paid for by rows that came (see ``_purge``)."""
@@ -58,8 +59,8 @@ class Origin:
 class OAJoin:
     """One window join; ``process`` takes rows of a side, ``advance`` a promise about one.
 
-    Rows that come after a promise that rules them out are given with the bound that they came ``behind``, or not at
-    all: whoever reads the stream decides about them.
+    Rows that come after a promise that rules them out are given with the bounds that they came ``behind``, or not at
+    all: the operator that reads the stream decides about them. What came out last is then late, too, by ``behind``.
 
     >>> import pyarrow as pa
     >>> from panewise.kernels.joins.pairing import Band
@@ -73,13 +74,13 @@ class OAJoin:
     [{'l.ts': 10, 'l.k': 1, 'r.ts': 13, 'r.k': 1}]
     """
 
-    def __init__(self, spec: JoinSpec, *, all_boxes: bool = False) -> None:
+    def __init__(self, spec: JoinSpec) -> None:
         self.spec, self.pairing, self.kind = spec, spec.pairing, spec.kind
         self.keys = JoinKeys(spec.key_types)
         bits = slot_bits(spec.pairing)
         self.stores = (JoinStore(spec.stored(LEFT), bits), JoinStore(spec.stored(RIGHT), bits))
         pairs = list(zip(spec.left.keys, spec.right.keys, strict=True))
-        self.progress = JoinProgress(spec.pairing, (spec.left.time, spec.right.time), pairs, all_boxes=all_boxes)
+        self.progress = JoinProgress(spec.pairing, (spec.left.time, spec.right.time), pairs)
         self.schema = spec.output_schema
         self.nothing = self.schema.empty_table()
         self.rows = [0, 0]
@@ -92,31 +93,32 @@ class OAJoin:
         self._tracks = bool(spec.kind.preserved) or spec.kind is JoinKind.SEMI
         self._credit = [0, 0]
         self._undo: list[tuple[int, Ordinals]] = []
+        self._out: list[tuple[int, Bounds | None]] = []
         self._marked: tuple[int, int] = (0, 0)
 
     # -- rows in
 
-    def process(self, side: int, table: pa.Table, times: Ordinals, behind: Ordinals | None = None) -> pa.Table:
+    def process(self, side: int, table: pa.Table, times: Ordinals, behind: Bounds | None = None) -> pa.Table:
         """Rows of one side; the results they make with what is stored, by row, partners in the order they came.
 
-        ``behind`` are the bounds that late rows among them came behind, ``NO_BOUND`` for the others. A late row meets
-        partners that a row at its bound, or a later one, could meet, too, whichever of the two comes first: the others
-        are forgotten, or might be.
+        ``behind`` has for each row the bound on its time that it came behind, and the largest that any of the rows it
+        is made of did; ``NO_BOUND`` where it, and they, were in time. A late row meets partners that a row at its
+        bound, or a later one, could meet, too, whichever of the two comes first: the others are forgotten, or might be.
         """
+        self._out = []
         other, rows = 1 - side, table.num_rows
         if not rows:
             return self.nothing
         times = as_ordinals(times)
-        columns = {name: _flat(table.column(name)) for name in self._names[side]}
+        columns = {name: flat(table.column(name)) for name in self._names[side]}
         integers, valid = self.keys.integers([columns[name] for name in self.spec.sides[side].keys], rows)
         keys = self._packed(integers, valid)
         lows, highs = self.pairing.partners(side, times)
-        floors = None if behind is None else self._floors(other, behind)
-        if floors is not None:
-            lows = np.maximum(lows, floors)
+        if behind is not None:
+            lows = np.maximum(lows, self._floors(other, behind[:, 0]))
         probing, stored = self.stores[other].probe(keys, valid, lows, highs)
-        if len(probing) and (met_from := self.stores[other].floors) is not None:
-            meet = times[probing] >= met_from[stored]
+        if len(probing) and (before := self.stores[other].behind) is not None:
+            meet = self._still_met(side, times[probing], before[stored, 0])
             probing, stored = probing[meet], stored[meet]
         if self.spec.residual is not None and len(probing):
             holds = self._holds(side, columns, probing, stored)
@@ -124,23 +126,48 @@ class OAJoin:
         met = np.zeros(rows, np.bool_)
         if self._tracks:
             met[probing] = True
-        results = self._results(side, columns, probing, stored, met)
+        results = self._results(side, columns, probing, stored, met, behind)
         kept = valid & (highs >= self._bounds_at(other, keys, valid)) if self._has_bounds(other) else valid
         if self.kind.left_only and side == LEFT:
             kept = kept & ~met
         if side in self._preserved:
             gone = ~kept & ~met
             if gone.any():
-                results = _joined(results, self._alone(side, columns, np.flatnonzero(gone)))
-        self._store(side, columns, keys, times, kept, met, floors)
+                results = _joined(results, self._alone(side, columns, np.flatnonzero(gone), behind))
+        self._store(side, columns, keys, times, kept, met, behind)
         self.rows[side] += rows
         self.results += results.num_rows
         return results
 
     def _floors(self, other: int, behind: Ordinals) -> Ordinals:
         """The smallest time of a partner of each row; few bounds are in force in one batch."""
-        bounds, places = np.unique(behind, return_inverse=True)
-        return np.array([self.pairing.still_needed(other, bound) for bound in bounds.tolist()], np.int64)[places]
+        return of_each(partial(self.pairing.still_needed, other), behind)
+
+    def _still_met(self, side: int, times: Ordinals, behind: Ordinals) -> Mask:
+        """Which times of this side a row of the other may meet that came behind a bound."""
+        meet = np.ones(len(times), np.bool_)
+        late = np.flatnonzero(behind != NO_BOUND)
+        meet[late] = times[late] >= self._floors(side, behind[late])
+        return meet
+
+    @property
+    def behind(self) -> Bounds | None:
+        """Of the results that came out last the bounds that their left row, their right row, and any of the rows they
+        are made of, came behind; None if all of them were in time."""
+        if all(part is None for _, part in self._out):
+            return None
+        return np.concatenate([np.full((count, 3), NO_BOUND, np.int64) if part is None else part
+                               for count, part in self._out])
+
+    def _come_out(self, side: int, count: int, own: Bounds | None, other: Bounds | None = None) -> None:
+        """Results leave: what their rows of this side came behind, and those of the other."""
+        found = None
+        for place, part in ((side, own), (1 - side, other)):
+            if part is not None:
+                found = np.full((count, 3), NO_BOUND, np.int64) if found is None else found
+                found[:, place] = part[:, 0]
+                found[:, 2] = np.maximum(found[:, 2], part[:, 1])
+        self._out.append((count, found))
 
     def _packed(self, integers: Integers, valid: Mask) -> Words:
         """Keys as words; where they do not fit, those of stored rows are packed anew with them."""
@@ -157,7 +184,7 @@ class OAJoin:
             store.rekey(self.keys.pack(integers))
 
     def _store(self, side: int, columns: Mapping[str, pa.Array], keys: Words, times: Ordinals, kept: Mask,
-               met: Mask, floors: Ordinals | None) -> None:
+               met: Mask, behind: Bounds | None) -> None:
         names = self.stores[side].schema.names
         if kept.all():
             payload = {name: columns[name] for name in names}
@@ -165,8 +192,8 @@ class OAJoin:
             places = pa.array(kept)
             payload = {name: columns[name].filter(places) for name in names}
             keys, times, met = keys[kept], times[kept], met[kept]
-            floors = None if floors is None else floors[kept]
-        self.stores[side].append(keys, times, payload, met if self._tracks else None, floors)
+            behind = None if behind is None else behind[kept]
+        self.stores[side].append(keys, times, payload, met if self._tracks else None, behind)
         self._credit[side] += SCANS_PER_ROW * len(times)
 
     def _holds(self, side: int, columns: Mapping[str, pa.Array], probing: Ordinals, stored: Ordinals) -> Mask:
@@ -182,8 +209,9 @@ class OAJoin:
     # -- results
 
     def _results(self, side: int, columns: Mapping[str, pa.Array], probing: Ordinals, stored: Ordinals,
-                 met: Mask) -> pa.Table:
+                 met: Mask, behind: Bounds | None) -> pa.Table:
         other = 1 - side
+        kept = self.stores[other].behind
         if self._tracks and len(stored):
             fresh = np.unique(stored[~self.stores[other].matched[stored]])
             self.stores[other].matched[fresh] = True
@@ -192,14 +220,20 @@ class OAJoin:
             return self.nothing
         if self.kind is JoinKind.SEMI:
             if side == LEFT:
+                self._come_out(side, int(np.count_nonzero(met)), None if behind is None else behind[met])
                 return self._table({n: columns[n].filter(pa.array(met)) for n in self.spec.left.leaving})
+            self._come_out(LEFT, len(fresh), None if kept is None else kept[fresh])
             return self._table({n: self._stored(LEFT, n, fresh) for n in self.spec.left.leaving})
+        self._come_out(side, len(probing), None if behind is None else behind[probing],
+                       None if kept is None else kept[stored])
         places = None if len(probing) == len(met) and _counts_up(probing) else pa.array(probing)
         own = {n: columns[n] if places is None else columns[n].take(places) for n in self._leaving[side]}
         return self._table(own | {n: self._stored(other, n, stored) for n in self._leaving[other]})
 
-    def _alone(self, side: int, columns: Mapping[str, pa.Array], places: Ordinals) -> pa.Table:
+    def _alone(self, side: int, columns: Mapping[str, pa.Array], places: Ordinals,
+               behind: Bounds | None) -> pa.Table:
         """Rows of a side that found no partner; the other side's columns are null."""
+        self._come_out(side, len(places), None if behind is None else behind[places])
         at = pa.array(places)
         found = {name: columns[name].take(at) for name in self.spec.sides[side].leaving}
         if not self.kind.left_only:
@@ -226,6 +260,7 @@ class OAJoin:
 
     def advance(self, side: int, punctuation: Punctuation) -> tuple[pa.Table, list[Punctuation]]:
         """A promise about one input: rows that now cannot find a partner any more (outer joins), then promises."""
+        self._out = []
         if not self.progress.punctuate(side, punctuation):
             return self.nothing, []
         results = self._purge(1 - side)
@@ -289,7 +324,8 @@ class OAJoin:
             if len(alone):
                 names = self.spec.sides[side].leaving
                 columns = {name: self._stored(side, name, alone) for name in names}
-                results = self._alone(side, columns, np.arange(len(alone)))
+                behind = None if store.behind is None else store.behind[alone]
+                results = self._alone(side, columns, np.arange(len(alone)), behind)
         if self.kind.left_only and side == LEFT:
             stay = stay & ~store.matched
         store.keep(stay)
@@ -343,17 +379,16 @@ class OAJoin:
 
     # -- saving
 
-    def snapshot(self) -> bytes:
-        """Everything needed to go on exactly here, as Arrow IPC."""
+    def save(self) -> Saved:
+        """Everything needed to go on exactly here."""
         saved = [store.saved({f"key{i}": self.keys.column(i, store.keys, t) for i, t in enumerate(self.keys.types)})
                  for store in self.stores]
         header = {"identity": self._identity(), "progress": self.progress.snapshot(), "rows": self.rows,
                   "results": self.results}
-        return encode_state(KIND, VERSION, header, dict(zip(("left", "right"), saved, strict=True)))
+        return header, dict(zip(("left", "right"), saved, strict=True))
 
-    def restore(self, data: bytes) -> None:
-        """Become what ``snapshot`` saved; a state of another join is refused."""
-        header, tables = decode_state(data, KIND, VERSION)
+    def load(self, header: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Become what ``save`` gave; a state of another join is refused."""
         for what, value in self._identity().items():
             if header["identity"].get(what) != value:
                 raise CheckpointError(f"the saved join has {what} {header['identity'].get(what)!r}, the query has "
@@ -361,7 +396,7 @@ class OAJoin:
         self.keys = JoinKeys(self.spec.key_types)
         stored = []
         for name in ("left", "right"):
-            columns = [_flat(tables[name].column(f"key{i}")) for i in range(len(self.keys.types))]
+            columns = [flat(tables[name].column(f"key{i}")) for i in range(len(self.keys.types))]
             integers, valid = self.keys.integers(columns, tables[name].num_rows)
             if not valid.all():
                 raise CheckpointError("the saved join is damaged: a stored row has no key")
@@ -386,7 +421,3 @@ def _counts_up(places: Ordinals) -> bool:
 def _joined(first: pa.Table, second: pa.Table) -> pa.Table:
     parts: Sequence[Any] = [part for part in (first, second) if part.num_rows]
     return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

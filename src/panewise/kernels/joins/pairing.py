@@ -93,13 +93,14 @@ class Band(Pairing):
 
 @dataclass(frozen=True)
 class Buckets(Pairing):
-    """Times in the same bucket of a fixed size; buckets begin at multiples of it (Li 2.8).
+    """Times in the same bucket of a fixed size; buckets begin at multiples of it (Li 2.8), moved by ``origin``.
 
-    >>> Buckets(10).partners(LEFT, 12), Buckets(10).needed_from(LEFT, 12)
-    ((10, 19), 10)
+    >>> Buckets(10).partners(LEFT, 12), Buckets(10, 3).partners(LEFT, 12), Buckets(10).needed_from(LEFT, 12)
+    ((10, 19), (3, 12), 10)
     """
 
     size: int
+    origin: int = 0
 
     def __post_init__(self) -> None:
         if self.size <= 0:
@@ -108,13 +109,13 @@ class Buckets(Pairing):
     def partners(self, side: int, times: Times) -> tuple[Times, Times]:
         """The bucket."""
         del side
-        start = times // self.size * self.size
+        start = times - (times - self.origin) % self.size
         return start, start + (self.size - 1)
 
     def needed_from(self, side: int, bound: int) -> int:
         """The bucket of the bound is still open: rounded down, not up (erratum E10)."""
         del side
-        return bound // self.size * self.size
+        return bound - (bound - self.origin) % self.size
 
     @property
     def width(self) -> int:

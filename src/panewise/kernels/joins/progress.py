@@ -24,18 +24,18 @@ class JoinProgress:
 
     ``times`` are the names of the two time columns, ``keys`` pairs of column names that are equal in every result; a
     promise about a group is understood where the group is made of such columns, and otherwise passed over: that is
-    safe, only later. ``all_boxes`` leaves out the rule that a box is only put out when its bounds are within each
-    other's window (erratum E11: *and*, not *or*); boxes are sound without it.
+    safe, only later. A box is only put out when its bounds are within each other's window (erratum E11: *and*, not
+    *or*).
 
     >>> from panewise.kernels.joins.pairing import Band
     >>> progress = JoinProgress(Band(-2, 2), ("l", "r"))
-    >>> [[str(p) for p in progress.advance(side, bound)] for side, bound in [(0, 5), (1, 5), (0, 6)]]
+    >>> promises = (0, Punctuation.below("l", 5)), (1, Punctuation.below("r", 5)), (0, Punctuation.below("l", 6))
+    >>> [[str(p) for p in progress.news()] for promise in promises if progress.punctuate(*promise)]
     [[], ['(l < 3)', '(r < 3)', '(l < 5, r < 5)'], ['(r < 4)', '(l < 6, r < 5)']]
     """
 
-    def __init__(self, pairing: Pairing, times: tuple[str, str], keys: Sequence[tuple[str, str]] = (), *,
-                 all_boxes: bool = False) -> None:
-        self.pairing, self.times, self.keys, self.all_boxes = pairing, times, tuple(keys), all_boxes
+    def __init__(self, pairing: Pairing, times: tuple[str, str], keys: Sequence[tuple[str, str]] = ()) -> None:
+        self.pairing, self.times, self.keys = pairing, times, tuple(keys)
         self.bounds = (BoundTable(times[LEFT]), BoundTable(times[RIGHT]))
         self.sent = (BoundTable(times[LEFT]), BoundTable(times[RIGHT]))
         self.box = (NO_BOUND, NO_BOUND)
@@ -48,10 +48,6 @@ class JoinProgress:
         if not punctuation.attributes <= names | {self.times[side]}:
             return False
         return self.bounds[side].advance(punctuation)
-
-    def advance(self, side: int, bound: int) -> list[Punctuation]:
-        """An input promised a bound for all its rows: what the join promises now."""
-        return self.news() if self.bounds[side].advance_to(bound) else []
 
     # -- out
 
@@ -82,17 +78,6 @@ class JoinProgress:
                           for table, s in zip(self._ordered(side), (side, 1 - side), strict=True))
         return min(own, self.pairing.still_needed(side, other))
 
-    def earliest(self) -> int:
-        """A lower bound on the smaller time of every future result: both individual bounds are needed (E20)."""
-        return min(self.individual(LEFT), self.individual(RIGHT))
-
-    def latest(self) -> int:
-        """A lower bound on the larger time of every future result: the first individual bound is enough (E20).
-
-        It is also at least the smaller of the inputs' own bounds, since a result contains a new row.
-        """
-        return max(self.individual(LEFT), self.individual(RIGHT), min(table.linear for table in self.bounds))
-
     def _ordered(self, side: int) -> tuple[BoundTable, BoundTable]:
         return self.bounds[side], self.bounds[1 - side]
 
@@ -100,7 +85,7 @@ class JoinProgress:
         left, right = (table.linear for table in self.bounds)
         if NO_BOUND in (left, right) or FINISHED in (left, right) or (left, right) == self.box:
             return None
-        if not self.all_boxes and not self.pairing.joins(left, right):
+        if not self.pairing.joins(left, right):
             return None
         self.box = (left, right)
         return Punctuation.of({self.times[LEFT]: Below(left), self.times[RIGHT]: Below(right)})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals
@@ -20,7 +21,6 @@ from panewise.kernels.joins.index_numba import (
     link,
     probe,
     probe_near,
-    read_times,
     read_times_at,
     unlink,
     write_times,
@@ -32,6 +32,11 @@ LOAD = 2
 SMALLEST = 16
 NEAR = 2**32
 """Times that are less apart than this take one word."""
+BEHIND = ("behind", "came in")
+"""What bounds are called where they are saved."""
+
+Bounds = npt.NDArray[np.int64]
+"""For every row the bound on its time that it came behind, and the largest that any of the rows it is made of did."""
 
 
 class JoinStore:
@@ -47,7 +52,7 @@ class JoinStore:
         self._data = np.empty((0, 2 + words), np.uint32)
         self._head = np.full(SMALLEST, -1, np.int32)
         self._matched = np.empty(0, np.bool_)
-        self._floors: Ordinals | None = None
+        self._behind: Bounds | None = None
         self._columns = {field.name: stored_column(field.type) for field in self.schema}
 
     # -- what is stored
@@ -55,13 +60,11 @@ class JoinStore:
     @property
     def times(self) -> Ordinals:
         """The time of every row."""
-        times: Ordinals = read_times(self._data, self.rows, self._wide, self._base)
-        return times
+        return self.times_at(np.arange(self.rows))
 
     def times_at(self, places: Ordinals) -> Ordinals:
         """The times of the rows at some places."""
-        times: Ordinals = read_times_at(self._data, places, self._wide, self._base)
-        return times
+        return read_times_at(self._data, places, self._wide, self._base)
 
     @property
     def keys(self) -> Words:
@@ -84,9 +87,9 @@ class JoinStore:
         return self._matched[: self.rows]
 
     @property
-    def floors(self) -> Ordinals | None:
-        """For every row the smallest time of a partner, where a late row may have another than its time says."""
-        return None if self._floors is None else self._floors[: self.rows]
+    def behind(self) -> Bounds | None:
+        """For every row what it came behind (see ``oa_join``); None while no late row is stored."""
+        return None if self._behind is None else self._behind[: self.rows]
 
     def below(self, bound: int) -> int:
         """How many rows have a time below a bound."""
@@ -95,7 +98,7 @@ class JoinStore:
     # -- rows in
 
     def append(self, keys: Words, times: Ordinals, columns: Mapping[str, pa.Array],
-               matched: Mask | None = None, floors: Ordinals | None = None) -> None:
+               matched: Mask | None = None, behind: Bounds | None = None) -> None:
         """More rows."""
         if not len(times):
             return
@@ -110,11 +113,11 @@ class JoinStore:
         if matched is not None:
             self._matched = room_for(self._matched, first, end)
             self._matched[first:end] = matched
-        if floors is not None and self._floors is None:
-            self._floors = np.full(first, NO_BOUND, np.int64)
-        if self._floors is not None:
-            self._floors = room_for(self._floors, first, end)
-            self._floors[first:end] = NO_BOUND if floors is None else floors
+        if behind is not None and self._behind is None and (behind != NO_BOUND).any():
+            self._behind = np.full((first, 2), NO_BOUND, np.int64)
+        if self._behind is not None:
+            self._behind = room_for(self._behind, first, end)
+            self._behind[first:end] = NO_BOUND if behind is None else behind
         for name, column in self._columns.items():
             column.append(columns[name])
         self.rows = end
@@ -143,12 +146,9 @@ class JoinStore:
         """Pairs (row, stored row) of equal key with the stored time in the row's range: by row, then as they came."""
         if not self.rows:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        found: tuple[Ordinals, Ordinals]
         if keys.shape[1] and not self._wide:
-            found = probe_near(keys, valid, lows, highs, self._data, self._base, self.bits, self._head)
-        else:
-            found = probe(keys, valid, lows, highs, self._data, self._wide, self._base, self.bits, self._head)
-        return found
+            return probe_near(keys, valid, lows, highs, self._data, self._base, self.bits, self._head)
+        return probe(keys, valid, lows, highs, self._data, self._wide, self._base, self.bits, self._head)
 
     def take(self, name: str, places: Ordinals) -> pa.Array:
         """A column of the rows at some places."""
@@ -160,9 +160,9 @@ class JoinStore:
         """Only the rows that stay, in their order."""
         if len(self._matched):
             self._matched = self.matched[stay]
-        if self._floors is not None:
-            floors = self._floors[: self.rows][stay]
-            self._floors = floors if (floors != NO_BOUND).any() else None
+        if self._behind is not None:
+            behind = self._behind[: self.rows][stay]
+            self._behind = behind if (behind != NO_BOUND).any() else None
         for column in self._columns.values():
             column.keep(stay)
         self._data = _chosen(self._data[: self.rows], stay)
@@ -198,7 +198,7 @@ class JoinStore:
     @property
     def size(self) -> int:
         """The bytes of rows and index."""
-        index = (self._data, self._head, self._matched, *([] if self._floors is None else [self._floors]))
+        index = (self._data, self._head, self._matched, *([] if self._behind is None else [self._behind]))
         return sum(array.nbytes for array in index) + sum(column.size for column in self._columns.values())
 
     # -- saving
@@ -209,8 +209,8 @@ class JoinStore:
         kept = {"time": pa.array(self.times), **keys}
         if len(self._matched):
             kept["matched"] = pa.array(self.matched)
-        if self.floors is not None:
-            kept["floor"] = pa.array(self.floors)
+        if self.behind is not None:
+            kept |= {name: pa.array(column) for name, column in zip(BEHIND, self.behind.T, strict=True)}
         return pa.table([*kept.values(), *(column.take(places) for column in self._columns.values())],
                         names=[*kept, *(f"column.{name}" for name in self._columns)])
 
@@ -222,8 +222,9 @@ class JoinStore:
         table = table.combine_chunks()
         columns = {name: table.column(f"column.{name}").chunk(0) for name in self._columns}
         matched = table.column("matched").to_numpy() if "matched" in table.column_names else None
-        floors = table.column("floor").to_numpy() if "floor" in table.column_names else None
-        self.append(keys, table.column("time").to_numpy(), columns, matched, floors)
+        behind = np.stack([table.column(name).to_numpy() for name in BEHIND], axis=1) \
+            if set(BEHIND) <= set(table.column_names) else None
+        self.append(keys, table.column("time").to_numpy(), columns, matched, behind)
 
 
 def _chosen(data: Words, stay: Mask) -> Words:

@@ -16,10 +16,10 @@ from panewise.aggregates.registry import resolve
 from panewise.core.schema import SourceKind
 from panewise.plan import nodes as n
 from panewise.plan.nodes import RelationToStreamKind as Kind
-from panewise.planner.forms import Form, form_of
+from panewise.planner.facts.result_forms import Form, form_of
+from panewise.planner.facts.working_labels import has_internal
 from panewise.planner.rewrites import RULES, Role, Rule, rules_of
 from panewise.planner.rewrites.never import moved_above
-from panewise.planner.working import has_internal
 
 LIMIT = 60
 """Plans a closure may hold; what lies further away is not looked at."""

@@ -48,6 +48,17 @@ def conjunction(parts: Iterable[Scalar | None]) -> Scalar | None:
     return every[0] if len(every) == 1 else Scalar.of(all_of(part.tree for part in every))
 
 
+def without(predicate: Scalar | None, parts: Iterable[Scalar]) -> Scalar | None:
+    """What a condition asks beside some of its parts."""
+    left_out = set(parts)
+    return conjunction(part for part in conjuncts(predicate) if part not in left_out)
+
+
+def columns_read(*scalars: Scalar | None) -> frozenset[str]:
+    """The columns of expressions, and of conditions where there are any."""
+    return frozenset[str]().union(*(scalar.columns for scalar in scalars if scalar is not None))
+
+
 def substituted(scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
     """The expression with columns replaced by expressions; others stay.
 
@@ -91,6 +102,11 @@ def movable(scalar: Scalar) -> bool:
         return False
     return not any((node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower() in VOLATILE
                    for node in scalar.tree.find_all(exp.Func))
+
+
+def all_movable(*scalars: Scalar | None) -> bool:
+    """Whether all of these may be computed elsewhere, as far as there are any."""
+    return all(scalar is None or movable(scalar) for scalar in scalars)
 
 
 def equalities(predicate: Scalar | None) -> list[tuple[str, str]]:

@@ -7,20 +7,16 @@ waiting for a refresh, no fixed end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from panewise.core.ordinals import OrdinalKind
 from panewise.plan.nodes import WindowClause
-from panewise.windows.base import Clock, WindowSpec
+from panewise.planner.rewrites.scalars import renamed
+from panewise.windows.base import Clock
 from panewise.windows.landmark import BandWindow
-from panewise.windows.predicate import PredicateWindow
 from panewise.windows.sliding import SlidingWindow
 from panewise.windows.tumbling import Disclosure, TumblingWindow
-
-
-def bare(spec: WindowSpec) -> WindowSpec:
-    """The window without a condition around it."""
-    while isinstance(spec, PredicateWindow):
-        spec = spec.spec
-    return spec
 
 
 def is_logical(clause: WindowClause) -> bool:
@@ -40,7 +36,7 @@ def reaches_now(clause: WindowClause) -> bool:
     >>> reaches_now(on_ts(SlidingWindow.scoped(5))), reaches_now(on_ts(SlidingWindow.scoped(5, 3)))
     (True, False)
     """
-    spec = bare(clause.spec)
+    spec = clause.spec.plain
     if not is_logical(clause):
         return False
     if isinstance(spec, TumblingWindow) and spec.disclosure is Disclosure.GROWING:
@@ -50,6 +46,8 @@ def reaches_now(clause: WindowClause) -> bool:
     return isinstance(spec, BandWindow) and spec.upper is None
 
 
-def same_signature(one: WindowClause, other: WindowClause) -> bool:
-    """Whether two windows move together: same kind, length, slide, origin and unit; names may differ."""
-    return one.spec == other.spec and one.ordinal is other.ordinal and one.internal == other.internal
+def clause_renamed(clause: WindowClause, names: Mapping[str, str]) -> WindowClause:
+    """The same window over columns that are called otherwise."""
+    return replace(clause, attribute=names.get(clause.attribute, clause.attribute),
+                   partition=tuple(names[c] for c in clause.partition),
+                   predicate=None if clause.predicate is None else renamed(clause.predicate, names))

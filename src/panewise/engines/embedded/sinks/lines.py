@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from panewise.core.errors import SourceError
+from panewise.core.errors import telling
 from panewise.engines.embedded.sinks.base import Sink
-from panewise.engines.embedded.sources.sockets import Address
+from panewise.files.senders import Address
 from panewise.files.writer import to_ndjson
 
 
@@ -34,10 +34,8 @@ class SocketSink(Sink):
 
     def write(self, table: pa.Table) -> None:
         """Send rows; a receiver that is slow holds the query up."""
-        try:
+        with telling(f"{self.address}: the receiver of results is gone"):
             self._connection.sendall(to_ndjson(table).encode())
-        except OSError as error:
-            raise SourceError(f"{self.address}: the receiver of results is gone: {error.strerror or error}") from error
 
     def close(self, error: BaseException | None, empty: pa.Table) -> None:
         """Hang up."""

@@ -9,12 +9,12 @@ the next run refuses to go on when one is missing or is not what was written.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pyarrow as pa
 
-from panewise.core.errors import CheckpointError, SourceError
+from panewise.core.errors import CheckpointError, SourceError, telling
 from panewise.engines.embedded.sinks.base import TransactionalSink
 from panewise.files.formats import SUFFIXES
 from panewise.files.kept import ResultPages
@@ -63,7 +63,7 @@ class PartsSink(TransactionalSink):
             one.check(self.directory, "restore it, or start again with new directories for results and checkpoint")
 
     def prepare(self, number: int, chunks: ChunkStore) -> None:
-        """Write the part where nobody looks, and into the list of parts."""
+        """Write the part under a hidden name, and into the list of parts."""
         if not self._pending:
             return
         data = table_as(SUFFIXES[self.suffix], pa.concat_tables(self._pending))
@@ -88,12 +88,8 @@ class PartsSink(TransactionalSink):
     def _staged(self, number: int) -> Path:
         return self.directory / f".part-{number:012d}{STAGED}{self.suffix}"
 
-    @contextmanager
-    def _plain(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise SourceError(f"{self.directory}: cannot hold results: {error.strerror or error}") from error
+    def _plain(self) -> AbstractContextManager[None]:
+        return telling(f"{self.directory}: cannot hold results")
 
 
 class KeptResults(TransactionalSink):

@@ -30,7 +30,7 @@ class StreamSource(ABC):
         del position
 
     def close(self) -> None:
-        """Nobody reads any more; a reader that waits should give up."""
+        """Nothing is read any more; a reader that waits should give up."""
         return
 
 

@@ -16,15 +16,14 @@ from threading import Event
 
 import pyarrow as pa
 
-from panewise.core.bad_rows import BadRows
-from panewise.core.errors import BadRowError, CheckpointError, SourceError
+from panewise.core.bad_rows import MAX_LINE, BadRows
+from panewise.core.errors import BadRowError, CheckpointError, SourceError, telling
 from panewise.core.schema import DEFAULT_TIME_NAMES, SourceSchema
 from panewise.engines.embedded.positions import AnyItem, Position
 from panewise.engines.embedded.sources.base import StreamSource
 from panewise.files import ndjson
 from panewise.files.json_rows import good_and_bad
 from panewise.files.json_schema import infer_lines
-from panewise.files.json_units import MAX_LINE
 from panewise.files.reader import promised
 from panewise.files.types import normal_schema
 
@@ -47,6 +46,8 @@ class LineSource(StreamSource):
         """What has been read, cut into rows and punctuation."""
         self._seen: list[ndjson.Part] = []
         """What was read to learn the columns, not yet given out."""
+        self.extra: ndjson.Extra = "ignore"
+        """What becomes of columns that are not known."""
         self.closed = Event()
 
     @abstractmethod
@@ -109,7 +110,7 @@ class LineSource(StreamSource):
         elif isinstance(part, ndjson.BadLine):
             yield BadRows([part.bad_row(self.name)])
         else:
-            for some in good_and_bad(part, self.name, self.arrow, extra="ignore"):
+            for some in good_and_bad(part, self.name, self.arrow, extra=self.extra):
                 yield from [some] if isinstance(some, BadRows) else some.combine_chunks().to_batches()
 
     # -- text
@@ -169,16 +170,11 @@ class FollowedFile(LineSource):
 
     def read(self) -> Iterator[bytes]:
         """From the beginning, then whatever is added."""
-        try:
-            with self.path.open("rb") as file:
-                while not self.closed.is_set():
-                    if piece := file.read(READ_BYTES):
-                        yield piece
-                    elif self.path.stat().st_size < file.tell():
-                        raise SourceError(f"{self.path}: became shorter while it was followed; rows can only be added")
-                    else:
-                        self.closed.wait(self.poll)
-        except OSError as error:
-            if isinstance(error, SourceError):
-                raise
-            raise SourceError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        with telling(f"{self.path}: cannot be read"), self.path.open("rb") as file:
+            while not self.closed.is_set():
+                if piece := file.read(READ_BYTES):
+                    yield piece
+                elif self.path.stat().st_size < file.tell():
+                    raise SourceError(f"{self.path}: became shorter while it was followed; rows can only be added")
+                else:
+                    self.closed.wait(self.poll)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -13,18 +12,12 @@ from panewise.engines.oracle.scalar.types import EPOCH
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND
-_MIN_YEAR, _MAX_YEAR = 1, 9999
-LONG_MAX = 2**63 - 1
-
-
-def is_leap(year: int) -> bool:
-    """Whether a year has 366 days."""
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 def month_length(year: int, month: int) -> int:
     """The days of a month."""
-    return 29 if month == 2 and is_leap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 29 if month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
 def day_number(year: int, month: int, day: int) -> int:
@@ -63,18 +56,6 @@ def plus_months(days: int, months: int) -> int:
 # -- time zones ------------------------------------------------------------------------------------------------------
 
 
-_SHORT = {
-    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
-    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
-    "CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
-    "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata",
-    "JST": "Asia/Tokyo", "MIT": "Pacific/Apia", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland",
-    "PLT": "Asia/Karachi", "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico", "PST": "America/Los_Angeles",
-    "SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh"}
-"""Names of three letters as Java reads them."""
-_UNSETTLED = {"CET", "MET", "EET", "WET", "EST", "MST", "HST", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT"}
-
-
 @lru_cache(maxsize=64)
 def zone_of(name: str) -> tzinfo:
     """A time zone by its name or offset.
@@ -84,10 +65,8 @@ def zone_of(name: str) -> tzinfo:
     """
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
-    name = _SHORT.get(name, name)
-    if name in _UNSETTLED:
-        raise UnsupportedError(f"the oracle does not know the time zone {name}, of which releases of the zone data "
-                               "tell differently; name a city")
+    if re.fullmatch(r"[A-Z]{3}(\d[A-Z]{3})?", name):
+        raise UnsupportedError(f"the oracle does not know the time zone {name}; name a city")
     found = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?", name)
     if found:
         sign, hours, minutes, seconds = found.groups()
@@ -141,7 +120,7 @@ def _moment(micros: int) -> datetime:
 
 def year_text(year: int) -> str:
     """At least four digits, with a sign where it needs one: ``+12345``, ``-0001``."""
-    return f"{year:05d}" if year < 0 else f"{year:04d}" if year <= _MAX_YEAR else f"+{year}"
+    return f"{year:05d}" if year < 0 else f"{year:04d}" if year <= 9999 else f"+{year}"
 
 
 def date_text(days: int) -> str:
@@ -158,6 +137,7 @@ def local_text(micros: int) -> str:
     return f"{date_text(days)} {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{behind}"
 
 
+BLANKS = "".join(map(chr, range(33)))
 _DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 _CLOCK = re.compile(r"T\d{1,2}(:|$)|\d{1,2}:", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9})\d*)?)?)?\s*(.*)", re.ASCII | re.DOTALL)
@@ -169,16 +149,7 @@ def trimmed(text: str) -> str:
     >>> trimmed("\\t 1\\x01 ")
     '1'
     """
-    start, end = 0, len(text)
-    while start < end and _blank(text[start]):
-        start += 1
-    while end > start and _blank(text[end - 1]):
-        end -= 1
-    return text[start:end]
-
-
-def _blank(char: str) -> bool:
-    return char <= " " or char == "\x7f"
+    return text.strip(BLANKS + "\x7f")
 
 
 def read_date(text: str) -> int | None:
@@ -202,35 +173,23 @@ def _valid_day(found: re.Match[str]) -> int | None:
     return found_day if -(1 << 31) <= found_day < 1 << 31 else None
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """A time as text tells it: the wall clock, and the zone if one is named."""
-
-    local: int
-    zone: str | None
-
-
-def read_stamp(text: str) -> Stamp | None:
-    """The time of a text; None if it is none."""
+def read_stamp(text: str) -> tuple[int, str | None] | None:
+    """The time of a text: the wall clock, and the zone if one is named; None if it is none."""
     text = trimmed(text)
     if _CLOCK.match(text):
         raise UnsupportedError(f"the oracle does not read {text!r} as a timestamp: it would be a time of today")
     found = _DATE.match(text)
-    if not found:
+    days = _valid_day(found) if found else None
+    if found is None or days is None:
         return None
-    days = _valid_day(found)
     rest = text[found.end():]
-    if days is None:
-        return None
     if not rest:
-        return Stamp(days * DAY, None)
-    if found[4] is None or rest[0] not in " T":
-        return None
+        return days * DAY, None
     clock = _TIME.fullmatch(rest[1:])
-    if clock is None:
+    if found[4] is None or rest[0] not in " T" or clock is None:
         return None
     hours, minutes, seconds, fraction, zone = clock.groups()
     h, m, s = int(hours), int(minutes or 0), int(seconds or 0)
     if h > 23 or m > 59 or s > 59 or (seconds is None and zone):
         return None
-    return Stamp(days * DAY + h * HOUR + m * MINUTE + s * SECOND + int(f"{fraction or '':0<6}"[:6]), zone or None)
+    return days * DAY + h * HOUR + m * MINUTE + s * SECOND + int(f"{fraction or '':0<6}"[:6]), zone or None

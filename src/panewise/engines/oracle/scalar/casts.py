@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable
 from decimal import Decimal as Number
 from decimal import InvalidOperation
@@ -11,36 +12,13 @@ from functools import lru_cache
 
 from panewise.core.errors import UnsupportedError
 from panewise.engines.oracle.scalar import calendars
+from panewise.engines.oracle.scalar import types as T
 from panewise.engines.oracle.scalar.decimals import SHORT_DIGITS, WIDE, fitted
 from panewise.engines.oracle.scalar.float_text import double_text, single_text
 from panewise.engines.oracle.scalar.session import zone
-from panewise.engines.oracle.scalar.typed import Failure, MismatchError, Typed
-from panewise.engines.oracle.scalar.types import (
-    BINARY,
-    BITS,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGRAL,
-    MONTHS,
-    NTZ,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    Array,
-    DayTime,
-    Decimal,
-    Map,
-    Opaque,
-    Struct,
-    Type,
-    Value,
-    is_numeric,
-    single,
-)
+from panewise.engines.oracle.scalar.typed import Failure, MismatchError, Typed, strict
 
-Convert = Callable[[Value], Value]
+Convert = Callable[[T.Value], T.Value]
 _LONG = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?", re.ASCII)
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf, "-inf": -math.inf,
@@ -49,26 +27,20 @@ _TRUE, _FALSE = {"t", "true", "y", "yes", "1"}, {"f", "false", "n", "no", "0"}
 _DECIMAL_DIGITS = 38
 
 
-def cast(item: Typed, kind: Type, *, safe: bool = False) -> Typed:
+def cast(item: Typed, kind: T.Type, *, safe: bool = False) -> Typed:
     """The expression in another type; ``safe`` gives null where there is no value."""
     if item.type == kind:
         return item
-    convert = converter(item.type, kind, safe)
-
-    def run(row: object) -> Value:
-        value = item.run(row)  # type: ignore[arg-type]
-        return None if value is None else convert(value)
-
-    return Typed(kind, run, item.sql, constant=item.constant)
+    return strict(kind, converter(item.type, kind, safe), [item], item.sql)
 
 
 @lru_cache(maxsize=4096)
-def converter(source: Type, target: Type, safe: bool = False) -> Convert:
+def converter(source: T.Type, target: T.Type, safe: bool = False) -> Convert:
     """How a value that is not null is cast; refused where Spark knows no such cast."""
-    if source in (target, NULL):
+    if source in (target, T.NULL):
         return lambda value: value
-    between_day_times = isinstance(source, DayTime) and isinstance(target, DayTime)
-    if (_is_interval(source) or _is_interval(target)) and not between_day_times:
+    between_day_times = isinstance(source, T.DayTime) and isinstance(target, T.DayTime)
+    if (T.is_interval(source) or T.is_interval(target)) and not between_day_times:
         raise UnsupportedError(f"the oracle casts no intervals: {source} to {target}")
     found = _nested(source, target, safe) or _plain(source, target)
     if found is None:
@@ -76,12 +48,8 @@ def converter(source: Type, target: Type, safe: bool = False) -> Convert:
     return _guarded(found) if safe else found
 
 
-def _is_interval(kind: Type) -> bool:
-    return kind == MONTHS or isinstance(kind, DayTime)
-
-
 def _guarded(convert: Convert) -> Convert:
-    def run(value: Value) -> Value:
+    def run(value: T.Value) -> T.Value:
         try:
             return convert(value)
         except Failure:
@@ -90,46 +58,42 @@ def _guarded(convert: Convert) -> Convert:
     return run
 
 
-def _optional(convert: Convert) -> Convert:
-    return lambda value: None if value is None else convert(value)
-
-
-def _nested(source: Type, target: Type, safe: bool) -> Convert | None:
+def _nested(source: T.Type, target: T.Type, safe: bool) -> Convert | None:
     match source, target:
-        case Array(), Array():
-            item = _optional(converter(source.element, target.element, safe))
+        case T.Array(), T.Array():
+            item = T.optional(converter(source.element, target.element, safe))
             return lambda value: [item(v) for v in value]
-        case Map(), Map():
-            if safe and source.key != target.key and source.key == STRING:
+        case T.Map(), T.Map():
+            if safe and source.key != target.key and source.key == T.STRING:
                 return None  # a key that cannot be read would be null
-            key, value_of = converter(source.key, target.key, safe), _optional(
+            key, value_of = converter(source.key, target.key, safe), T.optional(
                 converter(source.value, target.value, safe))
             return lambda value: [(key(k), value_of(v)) for k, v in value]
-        case Struct(), Struct():
+        case T.Struct(), T.Struct():
             if len(source.fields) != len(target.fields):
                 return None
-            parts = [_optional(converter(one, other, safe))
+            parts = [T.optional(converter(one, other, safe))
                      for (_, one), (_, other) in zip(source.fields, target.fields, strict=True)]
             return lambda value: tuple(part(v) for part, v in zip(parts, value, strict=True))
     return None
 
 
-def _plain(source: Type, target: Type) -> Convert | None:
-    if target == STRING:
+def _plain(source: T.Type, target: T.Type) -> Convert | None:
+    if target == T.STRING:
         return to_text(source)
-    if target == BINARY:
-        return _utf8 if source == STRING else None
-    if target == BOOLEAN:
+    if target == T.BINARY:
+        return str.encode if source == T.STRING else None
+    if target == T.BOOLEAN:
         return _to_boolean(source)
-    if target in INTEGRAL:
+    if target in T.INTEGRAL:
         return _to_integral(source, target)
-    if target in (FLOAT, DOUBLE):
+    if target in (T.FLOAT, T.DOUBLE):
         return _to_float(source, target)
-    if isinstance(target, Decimal):
+    if isinstance(target, T.Decimal):
         return _to_decimal(source, target)
-    if target in (DATE, TIMESTAMP, NTZ):
+    if target in (T.DATE, T.TIMESTAMP, T.NTZ):
         return _to_time(source, target)
-    if isinstance(target, DayTime) and isinstance(source, DayTime):
+    if isinstance(target, T.DayTime) and isinstance(source, T.DayTime):
         unit = (calendars.DAY, calendars.HOUR, calendars.MINUTE, 1)[target.end]
         return lambda value: value - (value % unit if value >= 0 else -(-value % unit))
     return None
@@ -138,38 +102,31 @@ def _plain(source: Type, target: Type) -> Convert | None:
 # -- text ----------------------------------------------------------------------------------------------------------
 
 
-def _utf8(value: str) -> bytes:
-    return value.encode("utf-8")
-
-
-def to_text(source: Type) -> Convert | None:
+def to_text(source: T.Type) -> Convert | None:
     """How a value is shown."""
     match source:
-        case Decimal():
+        case T.Decimal():
             return lambda value: f"{value:f}"
-        case Array() | Map() | Struct():
-            return _nested_text(source)
-        case DayTime():
+        case T.Array():
+            item = _shown(source.element)
+            return lambda value: f"[{', '.join(item(v) for v in value)}]"
+        case T.Map():
+            key, element = _shown(source.key), _shown(source.value)
+            return lambda value: "{" + ", ".join(f"{key(k)} -> {element(v)}" for k, v in value) + "}"
+        case T.Struct():
+            parts = [_shown(field) for _, field in source.fields]
+            return lambda value: "{" + ", ".join(part(v) for part, v in zip(parts, value, strict=True)) + "}"
+        case T.DayTime() | T.Opaque():
             return None
-        case Opaque():
-            return None
-    if source == MONTHS:
-        return None
-    if source == DOUBLE:
-        return double_text
-    if source == FLOAT:
-        return single_text
-    if source == BOOLEAN:
-        return lambda value: "true" if value else "false"
-    if source == BINARY:
-        return _from_utf8
-    if source == DATE:
-        return calendars.date_text
-    if source == NTZ:
-        return calendars.local_text
-    if source == TIMESTAMP:
-        return lambda value: calendars.local_text(calendars.to_local(value, zone()))
-    return str
+    return _SHOWN.get(source, str)
+
+
+def _shown(kind: T.Type) -> Convert:
+    """How a part of an array, a map or a struct is shown."""
+    text = to_text(kind) if kind != T.NULL else str
+    if text is None:
+        raise MismatchError(f"cannot cast {kind} to string", "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION")
+    return lambda value: "null" if value is None else text(value)
 
 
 def _from_utf8(value: bytes) -> str:
@@ -179,162 +136,132 @@ def _from_utf8(value: bytes) -> str:
         raise UnsupportedError(f"the oracle has no text for {value!r}: it is not UTF-8") from error
 
 
-def _nested_text(source: Type) -> Convert | None:
-    def shown(kind: Type) -> Convert:
-        text = (lambda value: value) if kind in (STRING, NULL) else to_text(kind)
-        if text is None:
-            raise MismatchError(f"cannot cast {kind} to string", "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION")
-        return lambda value: "null" if value is None else text(value)
-
-    match source:
-        case Array():
-            item = shown(source.element)
-            return lambda value: f"[{', '.join(item(v) for v in value)}]"
-        case Map():
-            key, element = shown(source.key), shown(source.value)
-            return lambda value: "{" + ", ".join(f"{key(k)} -> {element(v)}" for k, v in value) + "}"
-        case Struct():
-            parts = [shown(field) for _, field in source.fields]
-            return lambda value: "{" + ", ".join(part(v) for part, v in zip(parts, value, strict=True)) + "}"
-    return None
+_SHOWN: dict[T.Type, Convert | None] = {
+    T.MONTHS: None, T.DOUBLE: double_text, T.FLOAT: single_text, T.BOOLEAN: lambda value: "true" if value else "false",
+    T.BINARY: _from_utf8, T.DATE: calendars.date_text, T.NTZ: calendars.local_text,
+    T.TIMESTAMP: lambda value: calendars.local_text(calendars.to_local(value, zone()))}
 
 
-def _unreadable(value: object, target: Type) -> Failure:
+def _unreadable(value: object, target: T.Type) -> Failure:
     return Failure("CAST_INVALID_INPUT", f"{value!r} cannot be read as {target}")
 
 
-def _overflow(value: object, target: Type) -> Failure:
+def _overflow(value: object, target: T.Type) -> Failure:
     return Failure("CAST_OVERFLOW", f"{value} does not fit {target}")
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _to_boolean(source: Type) -> Convert | None:
-    if source == STRING:
+def _to_boolean(source: T.Type) -> Convert | None:
+    if source == T.STRING:
         def read(value: str) -> bool:
             word = calendars.trimmed(value).lower()
             if word in _TRUE or word in _FALSE:
                 return word in _TRUE
-            raise _unreadable(value, BOOLEAN)
+            raise _unreadable(value, T.BOOLEAN)
         return read
-    return (lambda value: value != 0) if is_numeric(source) else None
+    return (lambda value: value != 0) if T.is_numeric(source) else None
 
 
-def in_range(value: int, kind: Type) -> bool:
-    """Whether an integer fits a type."""
-    half = 1 << (BITS[kind] - 1)
-    return -half <= value < half
-
-
-def _to_integral(source: Type, target: Type) -> Convert | None:
+def _to_integral(source: T.Type, target: T.Type) -> Convert | None:
     def checked(value: int, shown: object) -> int:
-        if not in_range(value, target):
+        if not T.in_range(value, target):
             raise _overflow(shown, target)
         return value
 
-    if source == STRING:
+    if source == T.STRING:
         def read(value: str) -> int:
             text = calendars.trimmed(value)
-            if not _LONG.fullmatch(text) or not in_range(int(text), target):
+            if not _LONG.fullmatch(text) or not T.in_range(int(text), target):
                 raise _unreadable(value, target)
             return int(text)
         return read
-    if source == BOOLEAN:
+    if source == T.BOOLEAN:
         return int
-    if source in INTEGRAL:
+    if source in T.INTEGRAL:
         return lambda value: checked(value, value)
-    if isinstance(source, Decimal):
+    if isinstance(source, T.Decimal):
         return lambda value: checked(int(value), value)
-    if source in (FLOAT, DOUBLE):
+    if source in (T.FLOAT, T.DOUBLE):
         def cut(value: float) -> int:
             if math.isnan(value) or math.isinf(value):
                 raise _overflow(value, target)
-            half = 1 << (BITS[target] - 1)
+            half = 1 << (T.BITS[target] - 1)
             # the bounds are compared as floating point numbers, in which 2^63 - 1 is 2^63
             if not (math.floor(value) <= float(half - 1) and math.ceil(value) >= -half):
                 raise _overflow(value, target)
             return min(int(value), half - 1)
         return cut
-    if source == TIMESTAMP:
+    if source == T.TIMESTAMP:
         return lambda value: checked(value // calendars.SECOND, value)
     return None
 
 
-def _to_float(source: Type, target: Type) -> Convert | None:
-    narrow: Convert = single if target == FLOAT else lambda value: value
-    if source == STRING:
+def _to_float(source: T.Type, target: T.Type) -> Convert | None:
+    narrow: Convert = T.single if target == T.FLOAT else lambda value: value
+    if source == T.STRING:
         def read(value: str) -> float:
-            text = value.strip("".join(map(chr, range(33))))
+            text = value.strip(calendars.BLANKS)
             if _FLOAT.fullmatch(text):
-                return _parsed(text.rstrip("dDfF"), target)
+                text = text.rstrip("dDfF")
+                return _nearest_single(Number(text)) if target == T.FLOAT else float(text)
             if text.lower() in _SPECIAL:
                 return _SPECIAL[text.lower()]
             raise _unreadable(value, target)
         return read
-    if source == TIMESTAMP:
+    if source == T.TIMESTAMP:
         return lambda value: narrow(value / calendars.SECOND)
-    if source == BOOLEAN or is_numeric(source):
-        if target == FLOAT and source != DOUBLE:
-            return lambda value: _nearest_single(value) if isinstance(value, int | Number) else single(value)
+    if source == T.BOOLEAN or T.is_numeric(source):
+        if target == T.FLOAT and source != T.DOUBLE:
+            return lambda value: _nearest_single(value) if isinstance(value, int | Number) else T.single(value)
         return lambda value: narrow(float(value))
     return None
-
-
-def _parsed(text: str, target: Type) -> float:
-    return _nearest_single(Number(text)) if target == FLOAT else float(text)
 
 
 def _nearest_single(value: int | Number) -> float:
     """The nearest number of single precision, rounded once."""
     exact = Number(value)
-    first = single(float(exact))
+    first = T.single(float(exact))
     if math.isinf(first) or first == exact:
         return first
-    others = [first, _next_single(first, 1), _next_single(first, -1)]
-    best = min(abs(WIDE.subtract(Number(other), exact)) for other in others if not math.isinf(other))
-    nearest = [other for other in others if not math.isinf(other)
-               and abs(WIDE.subtract(Number(other), exact)) == best]
-    return nearest[0] if len(nearest) == 1 else next(n for n in nearest if _single_bits(n) % 2 == 0)
+    near = [first, *(other for step in (1, -1) if math.isfinite(other := _next_single(first, step)))]
+    return min(near, key=lambda other: (abs(WIDE.subtract(Number(other), exact)), _single_bits(other) % 2))
 
 
 def _single_bits(value: float) -> int:
-    import struct
-
     return int(struct.unpack("<i", struct.pack("<f", value))[0])
 
 
 def _next_single(value: float, step: int) -> float:
-    import struct
-
     bits = _single_bits(value) + step
     return float(struct.unpack("<f", struct.pack("<i", bits))[0]) if value != 0 else step * 2.0**-149
 
 
-def _to_decimal(source: Type, target: Decimal) -> Convert | None:
-    if source == STRING:
+def _to_decimal(source: T.Type, target: T.Decimal) -> Convert | None:
+    if source == T.STRING:
         return lambda value: fitted(_read_decimal(value, target), target)
-    if source == BOOLEAN or source in INTEGRAL or isinstance(source, Decimal):
+    if source == T.BOOLEAN or source in T.INTEGRAL or isinstance(source, T.Decimal):
         return lambda value: fitted(Number(int(value) if isinstance(value, bool) else value), target)
-    if source in (FLOAT, DOUBLE):
+    if source in (T.FLOAT, T.DOUBLE):
         def convert(value: float) -> Number | None:
             if math.isnan(value) or math.isinf(value):
                 return None
             return fitted(Number(double_text(value)), target)
         return convert
-    if source == TIMESTAMP:
+    if source == T.TIMESTAMP:
         return lambda value: fitted(Number(value).scaleb(-6, WIDE), target)
     return None
 
 
-def _read_decimal(value: str, target: Decimal) -> Number:
+def _read_decimal(value: str, target: T.Decimal) -> Number:
     text = calendars.trimmed(value)
-    try:
-        found = Number(text) if re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", text) else None
-    except InvalidOperation:
-        found = None
-    if found is None:
+    if not re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", text):
         raise _unreadable(value, target)
+    try:
+        found = Number(text)
+    except InvalidOperation:
+        raise _unreadable(value, target) from None
     if found and found.adjusted() + 1 > _DECIMAL_DIGITS:
         raise Failure("NUMERIC_OUT_OF_SUPPORTED_RANGE", f"{value} has more digits than any decimal")
     return found
@@ -343,47 +270,43 @@ def _read_decimal(value: str, target: Decimal) -> Number:
 # -- times -----------------------------------------------------------------------------------------------------------
 
 
-def _to_time(source: Type, target: Type) -> Convert | None:
-    if source == STRING:
+def _to_time(source: T.Type, target: T.Type) -> Convert | None:
+    if source == T.STRING:
         return lambda value: _read_time(value, target)
-    if target == DATE and source in (TIMESTAMP, NTZ):
-        return lambda value: (calendars.to_local(value, zone()) if source == TIMESTAMP else value) // calendars.DAY
-    if target == NTZ:
-        if source == TIMESTAMP:
+    if target == T.DATE and source in (T.TIMESTAMP, T.NTZ):
+        return lambda value: (calendars.to_local(value, zone()) if source == T.TIMESTAMP else value) // calendars.DAY
+    if target == T.NTZ:
+        if source == T.TIMESTAMP:
             return lambda value: calendars.to_local(value, zone())
-        return (lambda value: value * calendars.DAY) if source == DATE else None
-    if target == TIMESTAMP:
-        if source in (DATE, NTZ):
-            unit = calendars.DAY if source == DATE else 1
+        return (lambda value: value * calendars.DAY) if source == T.DATE else None
+    if target == T.TIMESTAMP:
+        if source in (T.DATE, T.NTZ):
+            unit = calendars.DAY if source == T.DATE else 1
             return lambda value: calendars.to_instant(value * unit, zone())
-        if source in INTEGRAL:
+        if source in T.INTEGRAL:
             return lambda value: _saturated(value * calendars.SECOND)
-        if source in (FLOAT, DOUBLE):
+        if source in (T.FLOAT, T.DOUBLE):
             return _instant_of_float
-        if isinstance(source, Decimal):
-            return lambda value: _low_bits(int(SHORT_DIGITS.multiply(value, calendars.SECOND)))
+        if isinstance(source, T.Decimal):
+            return lambda value: T.low_bits(int(SHORT_DIGITS.multiply(value, calendars.SECOND)), 64)
     return None
 
 
 def _instant_of_float(value: float) -> int:
     if math.isnan(value) or math.isinf(value):
-        raise _unreadable(value, TIMESTAMP)
+        raise _unreadable(value, T.TIMESTAMP)
     micros = value * calendars.SECOND
     if not -(2.0**63) <= micros <= 2.0**63:
-        raise _overflow(value, TIMESTAMP)
+        raise _overflow(value, T.TIMESTAMP)
     return _saturated(int(micros))
 
 
 def _saturated(value: int) -> int:
-    return max(-calendars.LONG_MAX - 1, min(calendars.LONG_MAX, value))
+    return max(-(2**63), min(2**63 - 1, value))
 
 
-def _low_bits(value: int) -> int:
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _read_time(value: str, target: Type) -> int:
-    if target == DATE:
+def _read_time(value: str, target: T.Type) -> int:
+    if target == T.DATE:
         days = calendars.read_date(value)
         if days is None:
             raise _unreadable(value, target)
@@ -392,10 +315,10 @@ def _read_time(value: str, target: Type) -> int:
     if stamp is None:
         raise _unreadable(value, target)
     try:
-        named = zone() if stamp.zone is None else calendars.zone_of(stamp.zone)
+        named = zone() if stamp[1] is None else calendars.zone_of(stamp[1])
     except ValueError as error:
         raise _unreadable(value, target) from error
-    found = stamp.local if target == NTZ else calendars.to_instant(stamp.local, named)
-    if not -calendars.LONG_MAX - 1 <= found <= calendars.LONG_MAX:
+    found = stamp[0] if target == T.NTZ else calendars.to_instant(stamp[0], named)
+    if not T.in_range(found, T.LONG):
         raise _unreadable(value, target)
     return found  # a zone that is named beside a time without one is checked and dropped

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import operator as op
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from panewise.engines.oracle.scalar.casts import cast
 from panewise.engines.oracle.scalar.coercion import beside_decimal, unified, unified_without_text, widest
 from panewise.engines.oracle.scalar.ordering import sort_key
+from panewise.engines.oracle.scalar.signatures import function
 from panewise.engines.oracle.scalar.typed import NOTHING, MismatchError, Row, Typed, strict
 from panewise.engines.oracle.scalar.types import BOOLEAN, NULL, STRING, Struct, Type, Value
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b, "<>": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b, ">=": lambda a, b: a >= b}
+    "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge}
 
 
 def _met(left: Typed, right: Typed, sql: str) -> tuple[Typed, Typed, Callable[[Value], Any]]:
@@ -28,8 +30,8 @@ def _met(left: Typed, right: Typed, sql: str) -> tuple[Typed, Typed, Callable[[V
 def _with_names_of(first: Type, second: Type) -> Type:
     """Structs are compared by position, whatever their fields are called."""
     if isinstance(first, Struct) and isinstance(second, Struct) and len(first.fields) == len(second.fields):
-        return Struct(fields=tuple((name, _with_names_of(one, other)) for (name, one), (_, other)
-                                   in zip(first.fields, second.fields, strict=True)))
+        return Struct(tuple((name, _with_names_of(one, other)) for (name, one), (_, other)
+                            in zip(first.fields, second.fields, strict=True)))
     return second
 
 
@@ -61,32 +63,23 @@ def condition(item: Typed, sql: str) -> Typed:
 
 def both(left: Typed, right: Typed, sql: str) -> Typed:
     """AND: false decides, whatever the other side is; the right side is not looked at after false."""
-    left, right = condition(left, sql), condition(right, sql)
-
-    def run(row: Row) -> bool | None:
-        a = left.run(row)
-        if a is False:
-            return False
-        b = right.run(row)
-        if b is False:
-            return False
-        return None if a is None or b is None else True
-
-    return Typed(BOOLEAN, run, sql, constant=left.constant and right.constant)
+    return _decided(left, right, sql, by=False)
 
 
 def either(left: Typed, right: Typed, sql: str) -> Typed:
     """OR: true decides; the right side is not looked at after true."""
+    return _decided(left, right, sql, by=True)
+
+
+def _decided(left: Typed, right: Typed, sql: str, *, by: bool) -> Typed:
     left, right = condition(left, sql), condition(right, sql)
 
     def run(row: Row) -> bool | None:
         a = left.run(row)
-        if a is True:
-            return True
-        b = right.run(row)
-        if b is True:
-            return True
-        return None if a is None or b is None else False
+        b: bool | None = by if a is by else right.run(row)
+        if b is by:
+            return by
+        return None if a is None or b is None else not by
 
     return Typed(BOOLEAN, run, sql, constant=left.constant and right.constant)
 
@@ -167,3 +160,14 @@ def extreme(name: str, items: Sequence[Typed], sql: str) -> Typed:
         return choose(values, key=key) if values else None
 
     return Typed(kind, run, sql, constant=all(item.constant for item in found))
+
+
+for _name in ("greatest", "least"):
+    function(_name, least=2)(partial(extreme, _name))
+function("coalesce", least=1)(first_known)
+function("nvl", "ifnull", least=2, most=2)(first_known)
+function("isnull", least=1, most=1)(lambda items, sql: is_null(items[0], sql))
+function("isnotnull", least=1, most=1)(lambda items, sql: opposite(is_null(items[0], sql), sql))
+function("nullif", least=2, most=2)(
+    lambda items, sql: cases([(compared("=", items[0], items[1], sql), NOTHING)], items[0], sql))
+function("nvl2", least=3, most=3)(lambda items, sql: cases([(is_null(items[0], sql), items[2])], items[1], sql))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from panewise.engines.oracle.scalar.coercion import argument
-from panewise.engines.oracle.scalar.typed import Failure, MismatchError, Row, Run, Typed, strict
+from panewise.engines.oracle.scalar.typed import Failure, MismatchError, Row, Typed, strict
 from panewise.engines.oracle.scalar.types import Type, Value
 
 Build = Callable[[list[Typed], str], Typed]
@@ -45,7 +46,7 @@ def simple(names: str, parameters: Sequence[Type], result: Type, compute: Callab
 def attempted(build: Callable[..., Typed], arguments: Sequence[Typed], sql: str) -> Typed:
     """An operator whose own errors give null; those of its arguments stay errors."""
     names = [f"<{i}>" for i in range(len(arguments))]
-    inner = build(*(item if item.constant else replace(item, run=_reads(name))
+    inner = build(*(item if item.constant else replace(item, run=itemgetter(name))
                     for item, name in zip(arguments, names, strict=True)), sql)
 
     def run(row: Row) -> Value:
@@ -56,7 +57,3 @@ def attempted(build: Callable[..., Typed], arguments: Sequence[Typed], sql: str)
             return None
 
     return Typed(inner.type, run, sql, constant=all(item.constant for item in arguments))
-
-
-def _reads(name: str) -> Run:
-    return lambda row: row[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as PyDecimal
 from typing import Any
@@ -47,7 +47,7 @@ BITS = {BYTE: 8, SHORT: 16, INT: 32, LONG: 64}
 class DayTime(Type):
     """An interval of days, hours, minutes and seconds, with the units it is declared over (0 day … 3 second)."""
 
-    name: str = "interval day to second"
+    name: str = field(default="interval day to second", init=False)
     start: int = 0
     end: int = 3
 
@@ -56,9 +56,9 @@ class DayTime(Type):
 class Decimal(Type):
     """A decimal number of so many digits, so many of them behind the point."""
 
-    name: str = "decimal"
-    precision: int = 10
-    scale: int = 0
+    name: str = field(default="decimal", init=False)
+    precision: int
+    scale: int
 
     def __str__(self) -> str:
         return f"decimal({self.precision},{self.scale})"
@@ -68,8 +68,8 @@ class Decimal(Type):
 class Array(Type):
     """A list of values of one type."""
 
-    name: str = "array"
-    element: Type = NULL
+    name: str = field(default="array", init=False)
+    element: Type
 
     def __str__(self) -> str:
         return f"array<{self.element}>"
@@ -79,9 +79,9 @@ class Array(Type):
 class Map(Type):
     """Pairs of keys and values."""
 
-    name: str = "map"
-    key: Type = NULL
-    value: Type = NULL
+    name: str = field(default="map", init=False)
+    key: Type
+    value: Type
 
     def __str__(self) -> str:
         return f"map<{self.key},{self.value}>"
@@ -91,8 +91,8 @@ class Map(Type):
 class Struct(Type):
     """Named fields."""
 
-    name: str = "struct"
-    fields: tuple[tuple[str, Type], ...] = ()
+    name: str = field(default="struct", init=False)
+    fields: tuple[tuple[str, Type], ...]
 
     def __str__(self) -> str:
         return f"struct<{','.join(f'{name}:{field}' for name, field in self.fields)}>"
@@ -109,24 +109,14 @@ class Opaque(Type):
         return str(self.arrow)
 
 
-def decimal(precision: int, scale: int) -> Decimal:
-    """A decimal type."""
-    return Decimal(precision=precision, scale=scale)
-
-
-def array_of(element: Type) -> Array:
-    """An array type."""
-    return Array(element=element)
-
-
-def map_of(key: Type, value: Type) -> Map:
-    """A map type."""
-    return Map(key=key, value=value)
-
-
 def is_numeric(kind: Type) -> bool:
     """Whether values are numbers."""
-    return kind in INTEGRAL or kind in (FLOAT, DOUBLE) or isinstance(kind, Decimal)
+    return kind in (*INTEGRAL, FLOAT, DOUBLE) or isinstance(kind, Decimal)
+
+
+def is_interval(kind: Type) -> bool:
+    """Whether values are intervals."""
+    return kind == MONTHS or isinstance(kind, DayTime)
 
 
 def is_atomic(kind: Type) -> bool:
@@ -138,7 +128,7 @@ def is_atomic(kind: Type) -> bool:
 
 _FROM_ARROW: dict[pa.DataType, Type] = {
     pa.null(): NULL, pa.bool_(): BOOLEAN, pa.int8(): BYTE, pa.int16(): SHORT, pa.int32(): INT, pa.int64(): LONG,
-    pa.uint8(): SHORT, pa.uint16(): INT, pa.uint32(): LONG, pa.uint64(): decimal(20, 0), pa.float16(): FLOAT,
+    pa.uint8(): SHORT, pa.uint16(): INT, pa.uint32(): LONG, pa.uint64(): Decimal(20, 0), pa.float16(): FLOAT,
     pa.float32(): FLOAT, pa.float64(): DOUBLE, pa.string(): STRING, pa.large_string(): STRING, pa.binary(): BINARY,
     pa.large_binary(): BINARY, pa.date32(): DATE, pa.date64(): DATE, pa.string_view(): STRING,
 }
@@ -162,15 +152,15 @@ def from_arrow(kind: pa.DataType) -> Type:
     if pa.types.is_duration(kind):
         return DayTime()
     if pa.types.is_decimal(kind) and kind.precision <= MAX_PRECISION:
-        return decimal(kind.precision, kind.scale)
+        return Decimal(kind.precision, kind.scale)
     if pa.types.is_dictionary(kind):
         return from_arrow(kind.value_type)
     if pa.types.is_map(kind):
-        return map_of(from_arrow(kind.key_type), from_arrow(kind.item_type))
+        return Map(from_arrow(kind.key_type), from_arrow(kind.item_type))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return array_of(from_arrow(kind.value_type))
+        return Array(from_arrow(kind.value_type))
     if pa.types.is_struct(kind):
-        return Struct(fields=tuple((field.name, from_arrow(field.type)) for field in kind))
+        return Struct(tuple((part.name, from_arrow(part.type)) for part in kind))
     return Opaque(arrow=kind)
 
 
@@ -194,36 +184,39 @@ def to_arrow(kind: Type) -> pa.DataType:
     return _TO_ARROW[kind]
 
 
+_PLAIN = {type(None): NULL, bool: BOOLEAN, int: LONG, float: DOUBLE, str: STRING, bytes: BINARY, timedelta: DayTime(),
+          date: DATE}
+
+
 def inferred(value: object) -> Type:
     """The type of a Python value in a column that declares none."""
     match value:
-        case None:
-            return NULL
-        case bool():
-            return BOOLEAN
-        case int():
-            return LONG
-        case float():
-            return DOUBLE
-        case str():
-            return STRING
-        case bytes():
-            return BINARY
         case datetime():
             return NTZ if value.tzinfo is None else TIMESTAMP
-        case date():
-            return DATE
-        case timedelta():
-            return DayTime()
         case PyDecimal():
             _, digits, exponent = value.as_tuple()
             scale = max(0, -int(exponent))
-            return decimal(max(len(digits) + max(0, int(exponent)), scale), scale)
+            return Decimal(max(len(digits) + max(0, int(exponent)), scale), scale)
         case Mapping():
-            return Struct(fields=tuple((str(name), inferred(field)) for name, field in value.items()))
+            return Struct(tuple((str(name), inferred(part)) for name, part in value.items()))
         case list() | tuple():
-            return array_of(next((inferred(item) for item in value if item is not None), NULL))
+            return Array(next((inferred(item) for item in value if item is not None), NULL))
+    for kind in type(value).__mro__:
+        if kind in _PLAIN:
+            return _PLAIN[kind]
     raise UnsupportedError(f"the oracle computes nothing with a value of {type(value).__name__}: {value!r}")
+
+
+def in_range(value: int, kind: Type) -> bool:
+    """Whether an integer fits a type."""
+    half = 1 << (BITS[kind] - 1)
+    return -half <= value < half
+
+
+def low_bits(value: int, bits: int) -> int:
+    """What Java's arithmetic leaves of a number that is too large."""
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half
 
 
 # -- values at the borders -------------------------------------------------------------------------------------------
@@ -243,68 +236,62 @@ def single(value: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
+def _moment(value: Any) -> int:
+    if isinstance(value, int):
+        return value
+    plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+    return int((plain - EPOCH) // timedelta(microseconds=1))
+
+
+_READ: dict[Type, Convert] = {
+    DATE: lambda value: value if isinstance(value, int) else value.toordinal() - EPOCH_DAY,
+    TIMESTAMP: _moment, NTZ: _moment, FLOAT: single, DOUBLE: float}
+_WRITTEN: dict[Type, Convert] = {
+    DATE: lambda value: date.fromordinal(value + EPOCH_DAY),
+    NTZ: lambda value: EPOCH + timedelta(microseconds=value),
+    TIMESTAMP: lambda value: (EPOCH + timedelta(microseconds=value)).replace(tzinfo=UTC)}
+
+
 def reader(kind: Type) -> Convert:
     """How a Python value of a column becomes a value of the evaluator."""
     match kind:
-        case Array():
-            return _optional(_each(reader(kind.element)))
-        case Map():
-            return _optional(_pairs(reader(kind.key), reader(kind.value)))
         case Struct():
-            parts = [(name, reader(field)) for name, field in kind.fields]
-            return _optional(lambda value: tuple(read(value.get(name)) for name, read in parts))
+            parts = [(name, reader(part)) for name, part in kind.fields]
+            return optional(lambda value: tuple(read(value.get(name)) for name, read in parts))
         case DayTime():
-            return _optional(lambda value: value if isinstance(value, int) else value // timedelta(microseconds=1))
+            return optional(lambda value: value if isinstance(value, int) else value // timedelta(microseconds=1))
         case Decimal():
-            return _optional(PyDecimal)
-    if kind == DATE:
-        return _optional(lambda value: value if isinstance(value, int) else value.toordinal() - EPOCH_DAY)
-    if kind in (TIMESTAMP, NTZ):
-        return _optional(_micros)
-    if kind == FLOAT:
-        return _optional(single)
-    return _optional(float) if kind == DOUBLE else lambda value: value
+            return optional(PyDecimal)
+    return _of_elements(kind, reader) or optional(_READ.get(kind, _unchanged))
 
 
 def writer(kind: Type) -> Convert:
     """How a value of the evaluator becomes a plain Python value."""
     match kind:
-        case Array():
-            return _optional(_each(writer(kind.element)))
-        case Map():
-            return _optional(_pairs(writer(kind.key), writer(kind.value)))
         case Struct():
-            parts = [(name, writer(field)) for name, field in kind.fields]
-            return _optional(lambda value: {name: write(v) for (name, write), v in zip(parts, value, strict=True)})
+            parts = [(name, writer(part)) for name, part in kind.fields]
+            return optional(lambda value: {name: write(v) for (name, write), v in zip(parts, value, strict=True)})
         case DayTime():
-            return _optional(lambda value: timedelta(microseconds=value))
-    if kind == DATE:
-        return _optional(lambda value: date.fromordinal(value + EPOCH_DAY))
-    if kind == NTZ:
-        return _optional(lambda value: EPOCH + timedelta(microseconds=value))
-    if kind == TIMESTAMP:
-        return _optional(lambda value: (EPOCH + timedelta(microseconds=value)).replace(tzinfo=UTC))
-    return lambda value: value
+            return optional(lambda value: timedelta(microseconds=value))
+    return _of_elements(kind, writer) or optional(_WRITTEN.get(kind, _unchanged))
 
 
-def _optional(convert: Convert) -> Convert:
+def _of_elements(kind: Type, converter: Callable[[Type], Convert]) -> Convert | None:
+    match kind:
+        case Array():
+            item = converter(kind.element)
+            return optional(lambda value: [item(v) for v in value])
+        case Map():
+            key, item = converter(kind.key), converter(kind.value)
+            return optional(lambda value: [
+                (key(k), item(v)) for k, v in (value.items() if isinstance(value, Mapping) else value)])
+    return None
+
+
+def optional(convert: Convert) -> Convert:
+    """The same where null stays null."""
     return lambda value: None if value is None else convert(value)
 
 
-def _each(item: Convert) -> Convert:
-    return lambda value: [item(v) for v in value]
-
-
-def _pairs(key: Convert, item: Convert) -> Convert:
-    def convert(value: Any) -> Any:
-        pairs = value.items() if isinstance(value, Mapping) else value
-        return [(key(k), item(v)) for k, v in pairs]
-
-    return convert
-
-
-def _micros(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
-    return int((plain - EPOCH) // timedelta(microseconds=1))
+def _unchanged(value: Any) -> Any:
+    return value

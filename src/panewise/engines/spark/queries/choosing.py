@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from panewise.core.errors import PlanError
-from panewise.engines.spark.wire import CONTROL, ROW_BOUND
+from panewise.engines.spark.host.wire import CONTROL, ROW_BOUND
 from panewise.plan.nodes import Node
-from panewise.planner.choices import Stats
-from panewise.planner.equi_keys import join_condition
-from panewise.planner.relation_statistics import known_inputs
-from panewise.planner.two_streams import TwoStreams, two_streams
+from panewise.planner.choose.two_streams import TwoStreams, two_streams
+from panewise.planner.facts.equi_keys import join_condition
+from panewise.planner.options import RunOptions
+from panewise.planner.options.run_options import PUNCTUATED, emission_mode
+from panewise.planner.statistics.declared import given_statistics
+from panewise.planner.statistics.relation_statistics import known_inputs
 from panewise.progress.late import LatePolicy
 
 WAYS = ("auto", "native", "kernels")
@@ -42,20 +44,20 @@ class JoinChoice:
         return f"{who}: {self.why}"
 
 
-def join_choice(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy,
-                policies: Mapping[str, str] | None = None, punctuated: bool = False, stats: Stats = None,
-                joins: str = "auto") -> JoinChoice:
+def join_choice(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions, *,
+                policies: Mapping[str, str] | None = None) -> JoinChoice:
     """How the join of a plan runs; ``joins`` asks for one of the two."""
+    joins, punctuated = options.joins, emission_mode(options.emit) == PUNCTUATED
     if joins not in WAYS:
         raise PlanError(f"joins={joins!r} is no way to run joins on Spark: there are {', '.join(WAYS)}")
-    found = _exact(plan, inputs, late, policies or {}, punctuated)
+    found = _exact(plan, inputs, options.late, policies or {}, punctuated)
     if isinstance(found, str):
         if joins == "native":
             raise PlanError(f"joins='native': Spark's own join does not give the results of this query: {found}")
         return JoinChoice(None, found, possible=False)
     if joins != "auto":
         return JoinChoice(found if joins == "native" else None, "asked for")
-    known = known_inputs(stats)
+    known = known_inputs(given_statistics(options.stats))
     names = [side.source.name for side in found.sides]
     if known is None or any(name not in known.inputs for name in names):
         return JoinChoice(None, "few rows a second would be faster with Spark's own join, and no stats= say how many "

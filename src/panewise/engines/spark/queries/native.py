@@ -28,15 +28,15 @@ from pyspark.sql import functions as F
 from panewise.core.errors import SchemaError
 from panewise.core.ordinals import OrdinalKind
 from panewise.core.time import SECOND
-from panewise.engines.spark.failures import refuse
-from panewise.engines.spark.fragment import as_ordinal, result_field
-from panewise.engines.spark.observed import new_metric
-from panewise.engines.spark.paired import floor_division
-from panewise.engines.spark.relation import data_columns, lower, quoted, scalar_column, undated
-from panewise.engines.spark.wire import CONTROL, ROW_BOUND
+from panewise.engines.spark.host.wire import CONTROL, ROW_BOUND
+from panewise.engines.spark.lower.fragment import as_ordinal, result_field
+from panewise.engines.spark.lower.pane_columns import floor_division
+from panewise.engines.spark.lower.stateless_steps import data_columns, lower, quoted, scalar_column, undated
+from panewise.engines.spark.observe.observed import new_metric
+from panewise.engines.spark.session.failures import refuse
 from panewise.plan import nodes as n
-from panewise.planner.forms import EXPIRES_AT, VALID_FROM
-from panewise.planner.two_streams import StreamSide, TwoStreams
+from panewise.planner.choose.two_streams import StreamSide, TwoStreams
+from panewise.planner.facts.result_forms import EXPIRES_AT, VALID_FROM
 
 EVENTS = ("__pw_left", "__pw_right")
 """The event times of both sides, as Spark's join knows them."""
@@ -132,8 +132,9 @@ def _condition(found: TwoStreams) -> Column:
     low, high = (F.lit(timedelta(microseconds=end)) for end in (found.band.lo, found.band.hi))
     near = (right >= left + low) & (right <= left + high)
     if found.bucket is not None:
-        near = near & (floor_division(CLOCK.ordinal(left), found.bucket)
-                       == floor_division(CLOCK.ordinal(right), found.bucket))
+        size, origin = found.bucket
+        one, other = (floor_division(CLOCK.ordinal(event) - F.lit(origin), size) for event in (left, right))
+        near = near & (one == other)
     return near if found.predicate is None else near & F.expr(found.predicate.sql)
 
 

@@ -13,24 +13,29 @@ from pyspark.sql import types as T
 
 from panewise.core.errors import SchemaError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
-from panewise.engines.spark.fragment import ORDINAL, as_ordinal, late_text, result_field
-from panewise.engines.spark.lineage import Origin
-from panewise.engines.spark.partial_stage import RAW
-from panewise.engines.spark.relation import data_columns, quoted, refuse_own, scalar_column, source_schema, undated
-from panewise.engines.spark.sharding import SHARD, one_zero, shard_labels
-from panewise.engines.spark.types import spark_type
-from panewise.engines.spark.wire import CONTROL, INPUT, POSITION, ROW_BOUND
+from panewise.dataflow import Query, open_plan
+from panewise.engines.spark.host.sharding import SHARD, one_zero, shard_labels
+from panewise.engines.spark.host.stage import RAW
+from panewise.engines.spark.host.wire import CONTROL, INPUT, POSITION, ROW_BOUND
+from panewise.engines.spark.lower.fragment import ORDINAL, as_ordinal, late_text, result_field
+from panewise.engines.spark.lower.lineage import Origin
+from panewise.engines.spark.lower.stateless_steps import (
+    data_columns,
+    quoted,
+    refuse_own,
+    scalar_column,
+    source_schema,
+    undated,
+)
+from panewise.engines.spark.lower.types import INTEGERS, spark_type
 from panewise.plan.nodes import Named, Node, Source, Table
-from panewise.planner.forms import CHANGE
-from panewise.planner.partitioning import Placement, placement
+from panewise.planner.choose.partitioning import Placement, placement
+from panewise.planner.facts.result_forms import CHANGE
 from panewise.progress.late import LatePolicy
-from panewise.queries import RunningQuery, open_plan
-from panewise.queries.opening import ordering_columns
 
 NEEDS_ORDER = ("the rows of {} have no time, so they are dated by their order of arrival, which a DataFrame does not "
                "have: read files with read_stream or read_batch of panewise.engines.spark, or name the column that "
                "counts arrivals with its arrival(frame, 'column')")
-INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class HostedInput:
     kind: OrdinalKind
     source: Source
     schema: pa.Schema
+    reads: Origin | None = None
+    """How its punctuation reads where its rows are columns of their own, computed by Spark already, and no struct."""
 
     @property
     def column(self) -> str:
@@ -52,6 +59,8 @@ class HostedInput:
 
     def origin(self) -> Origin:
         """How its punctuation reads."""
+        if self.reads is not None:
+            return self.reads
         names = tuple((name, name) for name in self.schema.names)
         types = tuple((f.name, f.type) for f in self.schema)
         return Origin(self.tag, self.source, self.attribute, names, types, self.kind)
@@ -71,8 +80,8 @@ class Placed:
 
     def __init__(self, plan: Node, frames: Mapping[str, DataFrame], late: LatePolicy, shards: int) -> None:
         self.plan, self.frames, self.late = plan, frames, late
-        self.query: RunningQuery = open_plan(plan, late=late)
-        ordering = ordering_columns(self.query)
+        self.query: Query = open_plan(plan, late=late)
+        ordering = self.query.ordering_columns()
         self._nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
         self.inputs = tuple(self._input(number, name, ordering.get(name))
                             for number, name in enumerate(self.query.streams))

@@ -11,71 +11,67 @@ wherever the input is cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import types as T
 
 from panewise.core.errors import PlanError, UnsupportedError
 from panewise.core.scalar import Scalar
-from panewise.engines.spark.fragment import result_field
-from panewise.engines.spark.host import hosted
-from panewise.engines.spark.host_step import Unpack, with_late_rows
-from panewise.engines.spark.observed import new_metric
-from panewise.engines.spark.packing import unpacked
-from panewise.engines.spark.partial_stage import MESSAGE_DDL
-from panewise.engines.spark.progress import derived
+from panewise.dataflow import open_plan
+from panewise.engines.spark.host.sharding import SHARD, default_shards
+from panewise.engines.spark.host.wire import CONTROL, LATE_COLUMN, ROW_BOUND
+from panewise.engines.spark.lower.progress import derived, policies_of
+from panewise.engines.spark.lower.stateless_steps import over_results, scalar_column
+from panewise.engines.spark.lower.types import arrow_type
 from panewise.engines.spark.queries.choosing import JoinChoice, join_choice
+from panewise.engines.spark.queries.hosting import answered, spark_schema, streamed
 from panewise.engines.spark.queries.native import native_join
 from panewise.engines.spark.queries.placing import Placed, with_columns
-from panewise.engines.spark.queries.shard import QueryConfig, QueryShard
-from panewise.engines.spark.queries.stage import QueryStage
-from panewise.engines.spark.relation import over_results, scalar_column
-from panewise.engines.spark.sharding import SHARD, default_shards
-from panewise.engines.spark.streaming import NEEDS_STAMPS, Progress, measured
-from panewise.engines.spark.types import arrow_type
-from panewise.engines.spark.wire import CONTROL, LATE_COLUMN, ROW_BOUND
-from panewise.kernels.state_file import table_bytes
+from panewise.engines.spark.queries.shard import QueryConfig
+from panewise.engines.spark.queries.stage import RowStage, plain
+from panewise.engines.spark.streaming import NEEDS_STAMPS
+from panewise.kernels.contract.state_file import table_bytes
 from panewise.plan.nodes import Filter, Named, Node, Project, Relayed
-from panewise.planner.capabilities import check
-from panewise.planner.choices import Stats
-from panewise.planner.closing import promised
-from panewise.planner.computed_outside import divided
-from panewise.planner.exchange import exchanged, relayed
-from panewise.planner.forms import VALID_FROM, form_of
-from panewise.planner.formula import formula
-from panewise.planner.optimizer import is_relational as worth_optimizing
-from panewise.planner.optimizer import optimize
-from panewise.planner.partitioning import Placement
-from panewise.planner.physical import Physical, physical
-from panewise.planner.relation_statistics import RelationStatistics, known_inputs
-from panewise.planner.relational import is_relational
-from panewise.planner.rewrites.join_reorders import widened
-from panewise.planner.stream_joins import has_stream_join, unused_statistics
+from panewise.plan.physical import RelationPlan
+from panewise.planner.choose.choices import Stats
+from panewise.planner.choose.computed_outside import divided
+from panewise.planner.choose.exchange import exchanged, relayed
+from panewise.planner.choose.optimizer import is_relational as worth_optimizing
+from panewise.planner.choose.optimizer import optimize
+from panewise.planner.choose.partitioning import Placement
+from panewise.planner.choose.physical import relation_plan
+from panewise.planner.explain.formula import formula
+from panewise.planner.facts.closing import promised
+from panewise.planner.facts.result_forms import VALID_FROM, form_of
+from panewise.planner.facts.stream_joins import has_stream_join, unused_statistics
+from panewise.planner.legal.capabilities import check
+from panewise.planner.legal.relational import is_nested, is_relational
+from panewise.planner.options import RunOptions
+from panewise.planner.options.run_options import PUNCTUATED, emission_mode
+from panewise.planner.rewrites.join_orders import widened
+from panewise.planner.statistics.declared import given_statistics
+from panewise.planner.statistics.relation_statistics import RelationStatistics, known_inputs
 from panewise.progress.late import DEFAULT_LATE, LatePolicy
 from panewise.progress.punctuation import PUNCTUATION_KEY
-from panewise.queries import open_plan
-from panewise.queries.query import WindowQuery
 
-PUNCTUATED = "punctuated"
-"""How a relation is put out together with punctuation that says how far it is."""
+NO_STREAM = "run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones"
 
 
 def is_hosted(plan: Node) -> bool:
     """Whether a plan runs as a query per shard, rather than as panes or rows of one window aggregate."""
-    return is_relational(plan) or has_stream_join(plan)
+    return is_relational(plan) or is_nested(plan) or has_stream_join(plan)
 
 
 # -- batch
 
 
-def query_batch(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, stats: Stats = None) -> DataFrame:
+def query_batch(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions) -> DataFrame:
     """The complete answer over bounded DataFrames."""
-    cut = _cut(plan, inputs, late, stats)
-    return cut.finished(_answered(cut, cut.plan, inputs, late))
+    cut = _cut(plan, inputs, options.late, given_statistics(options.stats))
+    return cut.finished(_answered(cut, cut.plan, inputs, options.late))
 
 
 def _answered(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy) -> DataFrame:
@@ -84,81 +80,32 @@ def _answered(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     placed = _placed(plan, inputs, late, None)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed),
                          decided=cut.decided(plan))
-    stage = QueryStage(placed.inputs, placed.labels)
+    stage = RowStage.of(placed.inputs, placed.labels)
     rows = placed.rows()
     if CONTROL in rows.columns:  # all of it is there, whatever was promised on the way
         rows = rows.where(rows[CONTROL].isNull())
-    messages = rows.mapInArrow(stage, MESSAGE_DDL).repartition(len(placed.labels), "shard")
-    return messages.mapInArrow(WholeInput(config), _spark_schema(_with_late(config)))
-
-
-@dataclass(frozen=True)
-class WholeInput:
-    """The second half of a batch: all rows of a shard through a query that then ends."""
-
-    config: QueryConfig
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One task, with the messages of one or more shards."""
-        payloads: dict[int, list[tuple[int, bytes]]] = {}
-        for batch in batches:
-            for row in batch.select(["shard", "part", "payload"]).to_pylist():
-                if row["payload"] is not None:
-                    payloads.setdefault(row["shard"], []).append((row["part"], row["payload"]))
-        if not payloads and self.config.shards == 1:  # an aggregate without GROUP BY has a row of no rows, too
-            payloads = {0: []}
-        for number, parts in sorted(payloads.items()):
-            tables = [unpacked(payload) for _, payload in sorted(parts, key=lambda p: p[0])]
-            parts.clear()
-            yield from self._run(number, tables)
-
-    def _run(self, number: int, tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
-        shard = QueryShard(self.config, Nowhere(), None, number)
-        side = self.config.late is LatePolicy.SIDE
-        for found in shard.whole(tables):
-            yield from (with_late_rows(found, []) if side else found).to_batches()
-        if shard.late_texts:
-            yield from with_late_rows(self.config.result_schema.empty_table(), shard.late_texts).to_batches()
-
-
-class Nowhere:
-    """A store for shards that are not saved."""
-
-    def get(self, chunk: int) -> bytes | None:
-        """Nothing is there."""
-
-    def put(self, chunk: int, data: bytes) -> None:
-        """Nothing is kept."""
-
-    def remove(self, chunk: int) -> None:
-        """Nothing is forgotten."""
+    return answered(rows, stage, config)
 
 
 # -- streaming
 
 
-def query_stream(plan: Node, inputs: Mapping[str, DataFrame], *, late: LatePolicy, progress: Progress,
-                 shards: int | None, emit: str = "final", stats: Stats = None, joins: str = "auto") -> DataFrame:
+def query_stream(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions, shards: int | None) -> DataFrame:
     """What happens, as it happens: a streaming DataFrame of the plan's results."""
-    mode = emit.strip().lower()
-    if mode not in ("final", PUNCTUATED):
-        raise PlanError(f"early results (emit={emit!r}) are for window aggregates: a relation tells every change when "
-                        f"its instant is complete; emit={PUNCTUATED!r} says how far it is")
+    late, progress, stats = options.late, options.progress, given_statistics(options.stats)
+    punctuated = emission_mode(options.emit) == PUNCTUATED
     plan = with_columns(plan, inputs)
     check(plan, "spark")
-    policies = {node.name: _policy(progress, node.name) for node in _named(plan)}
-    choice = join_choice(plan, inputs, late=late, policies=policies, punctuated=mode == PUNCTUATED, stats=stats,
-                         joins=joins)
+    policies = policies_of(progress, (node.name for node in _named(plan)))
+    choice = join_choice(plan, inputs, options, policies=policies)
     if choice.found is not None:
-        _refuse_unknown(plan, progress)
         return native_join(choice.found, plan, inputs, open_plan(plan).nothing().schema)
-    cut = _cut(plan, inputs, late, _beside(choice, plan, stats), punctuated=mode == PUNCTUATED)
-    if mode == PUNCTUATED:
+    cut = _cut(plan, inputs, late, _beside(choice, plan, stats), punctuated=punctuated)
+    if punctuated:
         _check_punctuated(cut.plan, late)
-    _refuse_unknown(cut.plan, progress)
     below = {part.name: _relay(cut, part, inputs, late, policies, shards) for part in relayed(cut.plan)}
     found = _streamed(cut, cut.plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
-                      punctuated=mode == PUNCTUATED)
+                      punctuated=punctuated)
     return cut.finished(found).withColumnRenamed(CONTROL, PUNCTUATION_KEY)
 
 
@@ -170,7 +117,7 @@ def _beside(choice: JoinChoice, plan: Node, stats: Stats) -> Stats:
 def _check_punctuated(plan: Node, late: LatePolicy) -> None:
     query = open_plan(plan)
     names = query.nothing().column_names
-    if VALID_FROM not in names and (isinstance(query, WindowQuery) or not promised(plan, 0)):
+    if VALID_FROM not in names and (query.windows is not None or not promised(plan, 0)):
         raise PlanError(f"emit={PUNCTUATED!r} is for relations over windows, whose results are dated by "
                         f"{VALID_FROM!r}, and for pairs of streams that show one of the times they meet by; the "
                         f"results here have {', '.join(names)}")
@@ -196,25 +143,15 @@ def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     placed = _placed(plan, inputs, late, shards)
     moving = [i for i in placed.inputs if inputs[i.name].isStreaming]
     if not moving:
-        raise PlanError("run_streaming needs streaming DataFrames (spark.readStream …); run_batch takes bounded ones")
+        raise PlanError(NO_STREAM)
     if late is LatePolicy.SIDE and any(ROW_BOUND not in inputs[i.name].columns for i in moving):
         raise UnsupportedError(NEEDS_STAMPS)
     behind = _behind(placed, policies)
     config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
                          _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
                          relays=relay is not None, punctuated=punctuated, behind_results=cut.behind)
-    assert config.identity  # computed once, here, and sent along
-    stage = QueryStage(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
-    gathered = hosted(placed.rows(moving).mapInArrow(stage, MESSAGE_DDL), config)
-    observed = gathered.observe(new_metric(relay), *measured(shared_windows=False))
-    schema = _with_late(config).append(pa.field(CONTROL, pa.string())) if config.says else _with_late(config)
-    return observed.mapInArrow(Unpack(schema), _spark_schema(schema))
-
-
-def _refuse_unknown(plan: Node, progress: Progress) -> None:
-    known = {node.name for node in _named(plan)}
-    if not isinstance(progress, str) and (unknown := sorted(set(progress) - known)):
-        raise PlanError(f"progress is given for {', '.join(unknown)}, but the query reads {', '.join(sorted(known))}")
+    stage = RowStage.of(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
+    return streamed(placed.rows(moving), stage, config, relay)
 
 
 def _behind(placed: Placed, policies: Mapping[str, str]) -> tuple[tuple[str, tuple[str, int]], ...]:
@@ -233,25 +170,20 @@ def _behind(placed: Placed, policies: Mapping[str, str]) -> tuple[tuple[str, tup
     return tuple(found)
 
 
-def _policy(progress: Progress, name: str) -> str:
-    return progress if isinstance(progress, str) else progress.get(name, "source")
-
-
 def _complete(placed: Placed) -> tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...]:
     """The inputs that do not move, read once, when the query is built: tables that a stream is joined with."""
     made = []
     for item in placed.static():
-        stage = QueryStage((item,), placed.labels)
         rows = placed.rows([item]).toArrow()
         if CONTROL in rows.column_names:
             rows = rows.filter(rows.column(CONTROL).is_null())
         parts: list[tuple[int | None, bytes]] = []
         if rows.num_rows:
-            plain = stage.plain(rows, item).select(item.schema.names)
+            own = plain(rows, item).select(item.schema.names)
             shards = rows.column(SHARD)
             for shard in shards.unique().to_pylist():
                 mine = shards.is_null() if shard is None else pc.equal(shards, shard)
-                parts.append((shard, table_bytes(plain.filter(mine).combine_chunks())))
+                parts.append((shard, table_bytes(own.filter(mine).combine_chunks())))
         made.append((item.tag, tuple(parts)))
     return tuple(made)
 
@@ -266,6 +198,7 @@ class Cut:
     plan: Node
     written: Node
     known: RelationStatistics | None
+    late: LatePolicy = DEFAULT_LATE
     behind: tuple[Project | Filter, ...] = ()
     """What Spark does with the results."""
     computed: tuple[str, ...] = ()
@@ -276,9 +209,11 @@ class Cut:
         beside = (*form_of(self.plan).added, LATE_COLUMN, CONTROL)
         return over_results(results, self.behind, beside) if self.behind else results
 
-    def decided(self, part: Node) -> Physical | None:
-        """What statistics decide about a part, beside the plan; None without them."""
-        return None if self.known is None or has_stream_join(part) else physical(part, self.known)
+    def decided(self, part: Node) -> RelationPlan | None:
+        """How a part runs, where statistics decide it; None without them."""
+        if self.known is None or has_stream_join(part):
+            return None
+        return relation_plan(part, part, self.known, generous=self.late is LatePolicy.GENEROUS)
 
     def watched(self, part: Node, found: Placement | None, shards: int) -> tuple[Node, RelationStatistics] | None:
         """What a shard of a part is watched for; of what comes from another part nothing was declared."""
@@ -311,7 +246,7 @@ def _cut(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, stats: S
     plan = found.plan
     if late is not LatePolicy.SIDE:
         plan = exchanged(plan, lambda part: {f.name: f.type for f in open_plan(part).nothing().schema})
-    return Cut(plan, written, known, found.behind, tuple(found.lines()))
+    return Cut(plan, written, known, late, found.behind, tuple(found.lines()))
 
 
 def _types(frame: DataFrame, scalars: Sequence[Scalar]) -> list[pa.DataType]:
@@ -336,24 +271,16 @@ def _schema(placed: Placed) -> pa.Schema:
     return placed.query.nothing().schema
 
 
-def _with_late(config: QueryConfig) -> pa.Schema:
-    late = config.late is LatePolicy.SIDE
-    return config.result_schema.append(pa.field(LATE_COLUMN, pa.string())) if late else config.result_schema
-
-
-def _spark_schema(schema: pa.Schema) -> T.StructType:
-    return T.StructType([result_field(f.name, f.type) for f in schema])
-
-
-def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int | None = None,
-                    stats: Stats = None, joins: str = "auto", late: str | LatePolicy = DEFAULT_LATE) -> str:
+def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions,
+                    shards: int | None = None) -> str:
     """How Spark will run the plan, in a few lines."""
-    moving, policy = any(frame.isStreaming for frame in inputs.values()), LatePolicy.parse(late)
+    moving, policy = any(frame.isStreaming for frame in inputs.values()), options.late
+    stats = given_statistics(options.stats)
     how = "rows to shards (stateless), a running query per shard " + ("(stateful)" if moving else "over all its rows")
     lines = [f"strategy: {how}"]
     if moving:
         plan = with_columns(plan, inputs)
-        choice = join_choice(plan, inputs, late=policy, stats=stats, joins=joins)
+        choice = join_choice(plan, inputs, options)
         if choice.found is not None:
             return f"strategy: rows below their bound put aside, punctuation as watermark (JVM)\njoin: {choice}"
         lines += [f"join: {choice}"] if choice.possible else []
@@ -363,15 +290,15 @@ def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], *, shards: int 
     if stats is not None:
         lines.append(f"plan, by statistics: {formula(plan)}")
     for decided in (cut.decided(part) for part in (plan, *(below.of for below in relayed(plan)))):
-        if decided is not None and decided.announced:
-            senders = ", ".join(sorted(type(node).__name__ for node in decided.announced))
-            lines.append(f"every end is sent from: {senders}")
-        lines += map(str, decided.at_once if decided is not None else ())
+        if decided is not None:
+            lines += [f"every end is sent from: {type(node.node).__name__}" for node in decided.walk()
+                      if node.kernel == "AnnouncedEnds"]
+            lines += map(str, decided.at_once)
     for part in relayed(plan):
         below = _placed(part.of, inputs, policy, shards)
         lines.append(f"shards of {part.name}, the {type(part.of).__name__} below: {_split(below)}")
         session = inputs[below.inputs[0].name].sparkSession
-        inputs = {**inputs, part.name: session.createDataFrame([], _spark_schema(_schema(below)))}
+        inputs = {**inputs, part.name: session.createDataFrame([], spark_schema(_schema(below)))}
     return "\n".join([*lines, *cut.computed, f"shards: {_split(_placed(plan, inputs, policy, shards))}"])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -12,38 +13,44 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.aggregates.registry import Factory, borrow, resolve
 from panewise.core.errors import CheckpointError, LateRowError
-from panewise.engines.spark import at_hand
-from panewise.engines.spark.fragment import ORDINAL
-from panewise.engines.spark.journal import Journal
-from panewise.engines.spark.partial_stage import RAW
+from panewise.dataflow import Query
+from panewise.engines.spark.host import worker_memory
+from panewise.engines.spark.host.journal import DAMAGED, Journal
+from panewise.engines.spark.host.news import silences, told
+from panewise.engines.spark.host.stage import RAW
+from panewise.engines.spark.host.wire import CONTROL, LATE_COLUMN, POSITION, ROW_BOUND, in_order
+from panewise.engines.spark.lower.bound_calls import ROWS
+from panewise.engines.spark.lower.fragment import ORDINAL
 from panewise.engines.spark.queries.contents import contents
+from panewise.engines.spark.queries.feeding import (
+    by_input,
+    joined,
+    late_among,
+    read_entry,
+    take,
+    with_promises,
+    without_bounds,
+    write_entry,
+)
 from panewise.engines.spark.queries.placing import HostedInput
-from panewise.engines.spark.queries.stage import BESIDE, TAG
-from panewise.engines.spark.shard import ChunkStore
-from panewise.engines.spark.shard_progress import DAMAGED, refuse_other, silences, told
-from panewise.engines.spark.wire import CONTROL, ROW_BOUND, in_order
-from panewise.kernels.emission import FINAL, Emission
-from panewise.kernels.state_file import decode_state, encode_state, table_from_bytes
-from panewise.plan.nodes import Node
-from panewise.planner.forms import VALID_FROM
-from panewise.planner.optimizer import chosen_before
-from panewise.planner.physical import Physical
-from panewise.planner.relation_statistics import RelationStatistics
+from panewise.kernels.contract.state_file import table_from_bytes
+from panewise.plan.nodes import Node, WindowAggregate
+from panewise.plan.physical import RelationPlan
+from panewise.planner.choose.choices import Choices
+from panewise.planner.choose.optimizer import chosen_before
+from panewise.planner.options import RunOptions
+from panewise.planner.statistics.relation_statistics import RelationStatistics
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import END, Punctuation
-from panewise.progress.watermarks import NO_BOUND
-from panewise.queries import RunningQuery, open_plan
-from panewise.queries.admission import InputRules
-from panewise.queries.opening import knows_late_rows, ordered_by_stream
-from panewise.queries.promises import as_json
-from panewise.queries.query import WindowQuery
-from panewise.queries.relations import RelationQuery
+from panewise.storage import ChunkStore
+from panewise.storage.sealed import STATE_VERSION, refuse_other_version
+from panewise.windows.session import SessionWindow
 
 KIND = "query-shard"
-NO_LATE_ROWS = InputRules(late_keep=0)
-"""Late rows leave beside the results, so that no shard keeps one."""
-VERSION = 3
+STATE_BYTES = 64 << 20
+"""About how much the states of windows that close together may take in a batch."""
 
 
 @dataclass(frozen=True)
@@ -60,31 +67,59 @@ class QueryConfig:
     """Of inputs whose bound follows their largest value: the attribute, and how far behind."""
     complete: tuple[tuple[str, tuple[tuple[int | None, bytes], ...]], ...] = ()
     """Inputs that are complete before the stream begins: their rows, in a table for each shard or one for all."""
-    decided: Physical | None = None
-    """What statistics of the inputs decide beside the plan, which they have chosen; None without them."""
+    decided: RelationPlan | None = None
+    """How it runs, where statistics of the inputs have chosen that; None without them."""
     watched: tuple[Node, RelationStatistics] | None = None
     """The query as it was written, and what a shard should see of its inputs: it says when another plan is better."""
     relays: bool = False
     """Whether results go on to another part of the plan, which must hear how far they are."""
     punctuated: bool = False
     """Whether the user wants to hear it."""
-    emission: Emission = FINAL
-    shared_windows: bool = False
     behind_results: tuple[Node, ...] = ()
     """What is done with the results elsewhere: another query would do something else."""
+    windows: bool = False
+    """Whether the plan is one window aggregate over its inputs: it judges by itself which rows are late."""
+    partials: bool = False
+    """Whether its rows come as partials of panes, which the stateless half has made of them."""
+    in_turn: bool = False
+    """Whether the order counts in which rows of different inputs came."""
+    emit: str = "final"
+    """When windows speak, in ordinals."""
+    own_aggregates: Mapping[str, Factory] = field(default_factory=dict, hash=False)
+    """Those of the user that the plan calls."""
+
+    @property
+    def unsaved(self) -> set[str]:
+        """What travels beside rows and is not needed to take them in again."""
+        declared = {name for item in self.inputs for name in item.schema.names}
+        return {ORDINAL, RAW, POSITION} - declared - ({POSITION} if self.in_turn else set())
+
+    @property
+    def shared_windows(self) -> bool:
+        """Whether all groups have the same windows."""
+        node = self.plan
+        return self.windows and isinstance(node, WindowAggregate) and not node.window.partition and \
+            not isinstance(node.window.spec, SessionWindow)
 
     @property
     def says(self) -> bool:
         """Whether results come with punctuation."""
         return self.relays or self.punctuated
 
-    def open(self) -> RunningQuery:
+    @property
+    def output_schema(self) -> pa.Schema:
+        """The columns of results with those that stand beside them."""
+        beside = [LATE_COLUMN] * (self.late is LatePolicy.SIDE) + [CONTROL] * self.says
+        return pa.schema([*self.result_schema, *(pa.field(name, pa.string()) for name in beside)])
+
+    def open(self) -> Query:
         """A new query; where micro-batches are cut must not decide which of two streams is ahead."""
-        if self.decided is None:
-            return ordered_by_stream(open_plan(self.plan, late=self.late, rules=NO_LATE_ROWS))
+        borrow(self.own_aggregates)
         chosen = None if self.watched is None else chosen_before(self.plan, *self.watched)
-        return ordered_by_stream(RelationQuery(self.plan, late=self.late, decided=self.decided, watched=chosen,
-                                               rules=NO_LATE_ROWS))
+        options = RunOptions(late=self.late, emit=self.emit, late_keep=0)  # late rows leave beside the results
+        query = Query(self.plan, Choices(options, decided=self.decided, watched=chosen))
+        query.order_by_stream()
+        return query
 
     def shard(self, store: ChunkStore, saved: str | None, number: int = 0) -> QueryShard:
         """One shard, as it was saved."""
@@ -99,9 +134,32 @@ class QueryConfig:
         query = self.open().fingerprint
         if self.behind_results:
             query = sha256(f"{query} {self.behind_results!r}".encode()).hexdigest()[:16]
-        return {"query": query, "shards": str(self.shards), "late policy": self.late.value,
-                "inputs": ", ".join(names.values()), "emit": "punctuated" if self.punctuated else "final",
+        return {**_windows(self.plan, self.result_schema), "query": query, "shards": str(self.shards),
+                "late policy": self.late.value, "inputs": ", ".join(names.values()),
+                "emit": "punctuated" if self.punctuated else self.emit,
                 **({"static tables": "; ".join(tables)} if tables else {})}
+
+
+def _windows(plan: Node, results: pa.Schema) -> dict[str, str]:
+    """What two window aggregates can differ in, in words."""
+    if not isinstance(plan, WindowAggregate):
+        return {}
+    return {"window": f"{plan.window.spec.kind}: {plan.window.spec!r}",
+            "columns": ", ".join(f"{name} {results.field(name).type}" for name in plan.columns),
+            "aggregates": ", ".join(f"{c.name} = {resolve(c.function, c.parameters, c.distinct)!r}"
+                                    for c in plan.aggregates)}
+
+
+def refuse_other(state: Mapping[str, Any], identity: Mapping[str, str]) -> None:
+    """A saved shard is only taken by the query that saved it."""
+    refuse_other_version(state["version"], "the checkpoint")
+    if state["kind"] != KIND:
+        raise CheckpointError("the checkpoint was written by another kind of query: start with a new one")
+    for what in dict.fromkeys([*identity, *state["identity"]]):
+        found, value = state["identity"].get(what), identity.get(what)
+        if found != value:
+            raise CheckpointError(f"the checkpoint has {what} {found!r}, the query has {value!r}: go on with the "
+                                  "query it was made with, or start with a new one")
 
 
 class QueryShard:
@@ -114,7 +172,10 @@ class QueryShard:
         self.proposal: str | None = None
         """Why another plan would be better by now."""
         self._inputs = {i.tag: i for i in config.inputs}
-        self._journal, self._token = Journal(store), ""
+        self._journal, self.token = Journal(store), ""
+        self._open: range | None = None
+        self._late_partials = 0
+        """Late rows that this step has found in partials."""
         self._fresh = saved is None
         if saved is not None:
             try:
@@ -123,35 +184,39 @@ class QueryShard:
                 raise CheckpointError(DAMAGED) from error
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        refuse_other(state, KIND, VERSION, self.config.identity)
-        self.late, self._token = int(state["late"]), str(state["token"])
+        refuse_other(state, self.config.identity)
+        self.late, self.token = int(state["late"]), str(state["token"])
         self._journal.restore(state["journal"])
 
     def saved(self) -> str:
         """Where the state is, as JSON."""
-        return json.dumps({"kind": KIND, "version": VERSION, "identity": self.config.identity, "late": self.late,
-                           "token": self._token, "journal": self._journal.state()})
+        return json.dumps({"kind": KIND, "version": STATE_VERSION, "identity": self.config.identity, "late": self.late,
+                           "token": self.token, "journal": self._journal.state()})
 
     def open_windows(self) -> tuple[int, int] | None:
-        """Windows of a relation move; none opens or closes."""
-        return None
+        """The ids of open windows, or a range of as many; those of a relation move: none opens or closes."""
+        return None if self._open is None else (self._open.start, self._open.stop)
 
     # -- a micro-batch
 
     def step(self, tables: Iterable[pa.Table], news: Iterable[Mapping[str, Any]]) -> pa.Table:
         """All rows of a micro-batch, then what was promised; what happened at the instants that are complete now."""
         query = self._query()
-        late_before = query.late_count
-        rows = self._on_time(query, tables)
-        news = list(news)
-        promises, silent = told(news, dict(self.config.behind)), silences(news)
+        late_before, self._late_partials = query.late_count, 0
+        rows, news = self._on_time(query, tables), list(news)
+        promises, silent = self._said(told(news, dict(self.config.behind))), silences(news)
         found = [] if not self._fresh else self._complete(query)
-        found += take(query, self._inputs, rows, promises, silent)
-        self.late += query.late_count - late_before
-        self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(rows, promises, silent),
-                             query.snapshot)
-        self.proposal = query.proposal if isinstance(query, RelationQuery) else None
-        self._token = at_hand.keep(query)
+        with self._listening(query):
+            found += self._take(query, rows, promises, silent)
+        self.late += query.late_count - late_before + self._late_partials + sum(said.get("late", 0) for said in news)
+        self.late_texts = [text for said in news for text in said.get("late_rows", [])] + self.late_texts
+        self._journal.append(sum(part.nbytes for part in rows.values()), lambda: write_entry(
+            rows, promises, silent, self.config.unsaved), query.save)
+        self.proposal = query.proposal
+        if self.config.windows and query.windows is not None:
+            self._open = query.windows.ranges.open_span() if self.config.partials else \
+                range(query.windows.kernel.counters()["open_windows"])
+        self.token = worker_memory.keep(query)
         results = joined(found, self.config.result_schema)
         return with_promises(results, query, told=self.config.relays) if self.config.says else results
 
@@ -160,11 +225,74 @@ class QueryShard:
         query = self.config.open()
         rows = self._on_time(query, tables)
         tables.clear()
-        for found in take(query, self._inputs, rows, [(tag, END) for tag in self._inputs]):
-            if found.num_rows:
-                yield found.cast(self.config.result_schema)
+        stops: list[Punctuation] = []
+        if self.config.partials:
+            self._merge(query, rows)
+            rows, stops = {}, self._stops(query)
+        for promise in (*stops, END):
+            for found in take(query, self._inputs, rows, [(tag, promise) for tag in self._inputs]):
+                if found.num_rows:
+                    yield found.cast(self.config.result_schema)
+            rows = {}
 
-    def _complete(self, query: RunningQuery) -> list[pa.Table]:
+    def _stops(self, query: Query) -> list[Punctuation]:
+        """What to promise so that windows whose states are large do not all close at once."""
+        assert query.windows is not None
+        window = query.windows.node.window
+        ends = (window.spec.extent(wid - 1).end for wid in query.windows.ranges.stops(STATE_BYTES).tolist())
+        return [Punctuation.below(window.attribute, end) for end in ends if end is not None]
+
+    def piece_by_piece(self, pieces: Iterable[list[pa.Table]], *, closing: bool) -> Iterator[pa.Table]:
+        """The same in pieces; ``closing`` says that rows come in the order of their ordinals."""
+        query, last = self.config.open(), None
+        with self._listening(query):
+            for tables in pieces:
+                rows = self._on_time(query, tables)
+                promises = []
+                if closing:
+                    last = max(part.column(0)[-1].as_py() for part in rows.values())
+                    promises = [(i.tag, Punctuation.below(i.attribute, last)) for i in self.config.inputs
+                                if i.attribute is not None]
+                yield joined(self._take(query, rows, promises), self.config.result_schema)
+            ends = [(tag, END) for tag in self._inputs]
+            yield joined(self._take(query, {}, ends), self.config.result_schema)
+
+    def _said(self, promises: list[tuple[str, Punctuation]]) -> list[tuple[str, Punctuation]]:
+        """The promises that say something: positions move with rows, so that only the end says more of them."""
+        return [(tag, promise) for tag, promise in promises
+                if not self.config.windows or self._inputs[tag].attribute is not None or promise.covers_everything]
+
+    def _take(self, query: Query, rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]],
+              silent: Mapping[str, bool] | None = None) -> list[pa.Table]:
+        """Give a query a micro-batch, to windows as one arrival."""
+        if not self.config.windows:
+            return take(query, self._inputs, rows, promises, silent)
+        query.hold()
+        if self.config.partials:
+            self._merge(query, rows)
+            rows = {}
+        found = take(query, self._inputs, rows, promises, silent, in_turn=self.config.in_turn)
+        return [*found, query.release()]
+
+    def _merge(self, query: Query, rows: Mapping[str, pa.Table]) -> None:
+        """Give a query partials of panes; late rows in them are counted, where the stateless half could not know them.
+        """
+        assert query.windows is not None
+        counts = ROWS.state_schema[0].name
+        for partials in rows.values():
+            late = query.windows.merge(partials, self.config.inputs[0].kind)
+            if late.any() and counts in partials.column_names:
+                self._late_partials += pc.sum(partials.filter(pa.array(late)).column(counts)).as_py()
+
+    @contextmanager
+    def _listening(self, query: Query) -> Iterator[None]:
+        """Hear of late rows, where they leave as texts; what is read back from the journal has left before."""
+        if RAW not in self.config.unsaved:
+            query.late_output.listeners = [lambda late: self.late_texts.extend(late.column(RAW).to_pylist())]
+        yield
+        query.late_output.listeners = []
+
+    def _complete(self, query: Query) -> list[pa.Table]:
         """Take in the inputs that were complete from the beginning."""
         found = []
         for tag, parts in self.config.complete:
@@ -174,15 +302,19 @@ class QueryShard:
             found.append(query.push(name, END))
         return found
 
-    def _on_time(self, query: RunningQuery, tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
+    def _on_time(self, query: Query, tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
         """The rows of each input in their order of arrival, without those that are late.
 
         Under the policy *generous* the query itself says what becomes of late rows: they bring their bounds along.
         """
-        found = {}
-        for tag, part in by_input(tables).items():
+        found = by_input(tables)
+        if self.config.partials:
+            return found
+        for tag, part in found.items():
             rows, item = in_order(part), self._inputs[tag]
-            if not knows_late_rows(query, item.name):
+            if self.config.windows:
+                rows = rows if item.attribute is not None else without_bounds(rows)
+            elif not query.knows_late_rows(item.name):
                 rows = without_bounds(rows)
             elif self.config.late is LatePolicy.GENEROUS:
                 rows = rows if item.attribute is not None and late_among(rows) is not None else without_bounds(rows)
@@ -209,9 +341,9 @@ class QueryShard:
 
     # -- state
 
-    def _query(self) -> RunningQuery:
+    def _query(self) -> Query:
         """The query as it was after the last micro-batch."""
-        found: RunningQuery | None = at_hand.take(self._token)
+        found: Query | None = worker_memory.take(self.token)
         if found is not None:
             return found
         query = self.config.open()
@@ -219,85 +351,9 @@ class QueryShard:
             return query
         snapshot = self._journal.snapshot()
         if snapshot is not None:
-            query.restore(snapshot)
+            query.load(snapshot)
         else:
             self._complete(query)
         for entry in self._journal.entries():
-            take(query, self._inputs, *read_entry(entry))
+            self._take(query, *read_entry(entry))
         return query
-
-
-# -- rows and promises into a query
-
-
-def late_among(rows: pa.Table) -> pa.ChunkedArray | None:
-    """Which rows came below the bound they carry; None where none did."""
-    if ROW_BOUND not in rows.column_names:
-        return None
-    late = pc.fill_null(pc.less(rows.column(ORDINAL), pc.fill_null(rows.column(ROW_BOUND), NO_BOUND)), False)
-    return late if pc.any(late).as_py() else None
-
-
-def without_bounds(rows: pa.Table) -> pa.Table:
-    """Rows whose bounds say nothing."""
-    return rows.drop_columns([ROW_BOUND]) if ROW_BOUND in rows.column_names else rows
-
-
-def by_input(tables: Iterable[pa.Table]) -> dict[str, pa.Table]:
-    """The tables of messages, one for each input."""
-    parts: dict[str, list[pa.Table]] = {}
-    for table in tables:
-        parts.setdefault(table.schema.metadata[TAG].decode(), []).append(table)
-    return {tag: pa.concat_tables(found) for tag, found in sorted(parts.items())}
-
-
-def take(query: RunningQuery, inputs: Mapping[str, HostedInput], rows: Mapping[str, pa.Table],
-         promises: Sequence[tuple[str, Punctuation]], silent: Mapping[str, bool] | None = None) -> list[pa.Table]:
-    """Give a query rows, then promises: those that end an input last; then which inputs fell silent."""
-    silent = silent or {}
-    found = [query.silence(inputs[tag].name, False) for tag, is_silent in silent.items() if not is_silent]
-    for tag, part in rows.items():
-        if part.num_rows:
-            bounds = None
-            if ROW_BOUND in part.column_names:
-                bounds = pc.fill_null(part.column(ROW_BOUND), NO_BOUND).to_numpy()
-            plain = part.select([n for n in part.column_names if n not in BESIDE])
-            found.append(query.push(inputs[tag].name, plain, bounds=bounds))
-    for tag, promise in sorted(promises, key=lambda said: said[1].covers_everything):
-        found.append(query.push(inputs[tag].name, promise))
-    return found + [query.silence(inputs[tag].name, True) for tag, is_silent in silent.items() if is_silent]
-
-
-def joined(found: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Results put together."""
-    parts = [table.cast(schema) for table in found if table.num_rows]
-    return pa.concat_tables(parts) if parts else schema.empty_table()
-
-
-def with_promises(results: pa.Table, query: RunningQuery, *, told: bool) -> pa.Table:
-    """Results, then punctuation: how far they are; of that another part of the plan asks for instants only (``told``).
-
-    It is said again with every micro-batch, so that a reader needs no other.
-    """
-    assert not isinstance(query, WindowQuery), "windows say by themselves when they are complete"
-    said = [p for p in query.promises() if not told or p.attributes <= {VALID_FROM}]
-    texts = [json.dumps(as_json(promise, results.schema)) for promise in said]
-    results = results.append_column(CONTROL, pa.nulls(results.num_rows, pa.string()))
-    blank = [pa.nulls(len(texts), f.type) for f in results.schema][:-1]
-    return pa.concat_tables([results, pa.table([*blank, pa.array(texts, pa.string())], schema=results.schema)])
-
-
-def write_entry(rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]],
-                silent: Mapping[str, bool]) -> bytes:
-    """What came in a micro-batch, as an entry of the journal."""
-    header = {"promises": [[tag, promise.to_state()] for tag, promise in promises], "silent": dict(silent)}
-    kept = {tag: part.select([n for n in part.column_names if n not in BESIDE or n == ROW_BOUND]).combine_chunks()
-            for tag, part in rows.items()}
-    return encode_state(KIND, VERSION, header, kept)
-
-
-def read_entry(data: bytes) -> tuple[dict[str, pa.Table], list[tuple[str, Punctuation]], dict[str, bool]]:
-    """Back."""
-    header, tables = decode_state(data, KIND, VERSION)
-    promises = [(tag, Punctuation.from_state(patterns)) for tag, patterns in header["promises"]]
-    return tables, promises, header["silent"]

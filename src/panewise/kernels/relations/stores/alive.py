@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.arrays import Ints
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import Delta, Lives, integers
-from panewise.kernels.relations.operator import Saved
+from panewise.kernels.relations.edges.delta import Delta, Lives, integers
+from panewise.kernels.relations.edges.operator import Saved
 from panewise.kernels.relations.stores.arena import Arena, Growing, Payload
 from panewise.kernels.relations.stores.catalogues import ExpiryCatalogues
-from panewise.kernels.relations.stores.catalogues_numba import take_out
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.progress.watermarks import NO_BOUND
 
@@ -34,7 +35,7 @@ class AliveRows:
     """Rows by slot with a queue for their ends, and of rows with expiry vectors a catalogue for every order component.
 
     A step is ``leave`` (rows of earlier steps that go), ``enter`` (rows of this step that stay after it), and, when
-    nobody holds slots any more, ``forget``.
+    no slots of the step are in use any more, ``forget``.
     """
 
     def __init__(self, schema: pa.Schema, queue: ExpiryQueue) -> None:
@@ -72,7 +73,7 @@ class AliveRows:
             return slots, at
         found, instants = self._catalogues.reached(delta.reached)
         out = integers(len(found))
-        out = out[: take_out(found, instants, self.there, self.arena.expires, out)]
+        out = out[: _take_out(found, instants, self.there, self.arena.expires, out)]
         return np.concatenate([slots, out]), np.concatenate([at, self.arena.expires[out]])
 
     def enter(self, lives: Lives, upto: int) -> Ordinals:
@@ -86,13 +87,13 @@ class AliveRows:
         return slots
 
     def settle(self, uids: Ordinals) -> None:
-        """Rows that nobody will ask for again: they stay, and need not be kept."""
+        """Rows that are never asked for again: they stay, and need not be kept."""
         slots = self.arena.find(uids) if len(uids) and len(self.arena) else uids[:0]
         slots = slots[slots >= 0]
         self.drop(slots[self.there[slots] == 1])
 
     def drop(self, slots: Ordinals) -> None:
-        """Let go of rows that are there, without a word."""
+        """Remove rows that are there; their departure is not reported."""
         self.there[slots] = 0
         self.count -= len(slots)
 
@@ -122,16 +123,15 @@ class AliveRows:
 
     # -- saving
 
-    def saved(self, prefix: str = "") -> dict[str, pa.Table]:
+    def saved(self) -> dict[str, pa.Table]:
         """The rows that are there."""
         alive = self.alive()
-        tables = self.arena.saved(alive) | self._catalogues.saved(alive)
-        return {prefix + name: table for name, table in tables.items()}
+        return self.arena.saved(alive) | self._catalogues.saved(alive)
 
-    def load(self, tables: Mapping[str, pa.Table], reached: int, prefix: str = "") -> None:
+    def load(self, tables: Mapping[str, pa.Table], reached: int) -> None:
         """Become what ``saved`` gave."""
-        self.arena.load({name: tables[prefix + name] for name in ("rows", "lives")})
-        self._catalogues.load(tables.get(f"{prefix}order"), len(self.arena))
+        self.arena.load(tables)
+        self._catalogues.load(tables.get("order"), len(self.arena))
         self._there = Growing(np.ones(len(self.arena), np.int64))
         self.count, self.reached = len(self.arena), reached
         self.queue.rebuild(self.arena.expires, reached)
@@ -143,7 +143,7 @@ class AliveRows:
 
 
 class KeepsAlive:
-    """How whoever keeps nothing but the rows that are there, as ``_rows``, is saved and counted."""
+    """How an operator that keeps only the rows that are there, as ``_rows``, is saved and counted."""
 
     _rows: AliveRows
 
@@ -158,3 +158,18 @@ class KeepsAlive:
     def counters(self) -> dict[str, int]:
         """The rows that are there."""
         return {"rows": self._rows.count, "bytes": self._rows.nbytes}
+
+
+@compiled
+def _take_out(slots: Ints, at: Ints, there: Ints, expires: Ints, out: Ints) -> int:
+    """Slots that are there and leave sooner than they said, each once: the first of its components counts."""
+    count = 0
+    for i in range(len(slots)):
+        slot = slots[i]
+        if at[i] < expires[slot]:
+            expires[slot] = at[i]
+            if there[slot] == 1:
+                there[slot] = 0
+                out[count] = slot
+                count += 1
+    return count

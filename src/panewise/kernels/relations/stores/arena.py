@@ -9,8 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.ages import NOBODY
+from panewise.core.columns import int_columns
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Lives, Mask, gather, integers, stacked
+from panewise.kernels.groups.key_table import by_number
+from panewise.kernels.relations.edges.delta import FOREVER, Ends, Lives, Mask, gather, integers, stacked
 
 ROOM = 64
 MANY = 32
@@ -66,8 +68,8 @@ class GrowingAges:
 class Payload:
     """The columns of rows: few pieces, each at least half as long as all after it, so that rows are found fast.
 
-    Pieces are put together when rows are asked for, or when they have become many: of results that are kept nobody may
-    ask for long.
+    Pieces are put together when rows are asked for, or when they have become many: results that are kept may
+    not be asked for long.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -201,6 +203,18 @@ class Arena:
         inside = np.minimum(places, len(self) - 1)
         return np.where((places < len(self)) & (self.uid[inside] == uids), inside, -1)
 
+    def end(self, ends: Ends, more: tuple[Ordinals, Ordinals] | None = None) -> Ordinals:
+        """Rows leave before they said: their slots, each once; ``more`` are slots with instants."""
+        slots = self.find(ends.uid)
+        here = slots >= 0
+        slots, at = slots[here], ends.at[here]
+        if more is not None:
+            slots, at = np.concatenate([slots, more[0]]), np.concatenate([at, more[1]])
+        sooner = at < self.expires[slots]
+        slots, at = slots[sooner], at[sooner]
+        np.minimum.at(self.expires, slots, at)  # the first of several instants counts
+        return slots if more is None else np.unique(slots)
+
     def lives(self, slots: Ordinals) -> Lives:
         """Some rows as they came, with the ends known now."""
         return Lives(self.payload.take(slots), self.uid[slots], self.born[slots], self.expires[slots],
@@ -242,14 +256,15 @@ class Arena:
 
     def load(self, tables: Mapping[str, pa.Table]) -> None:
         """Become what ``saved`` gave."""
-        rows, lives = tables["rows"], tables["lives"]
-        columns = {name: np.array(lives.column(name).to_numpy(), np.int64) for name in lives.column_names}
-        ages = [columns[f"age{i}"] for i in range(len(columns) - 3)]
         self.payload = Payload(self.payload.schema)
-        self.payload.append(rows.cast(self.payload.schema).combine_chunks())
-        self._uid, self._born, self._expires = (Growing(columns[n]) for n in ("uid", "born", "expires"))
-        self._ages = [Growing(age) for age in ages]
+        self.payload.append(tables["rows"].cast(self.payload.schema).combine_chunks())
+        self._uid, self._born, self._expires, *self._ages = map(Growing, int_columns(tables["lives"]))
         self._compacted = len(self)
+
+
+def renumbered(values: Ordinals, numbers: Ordinals) -> Growing:
+    """Something by number, when the i-th number becomes ``numbers[i]``."""
+    return Growing(by_number(values, numbers))
 
 
 def never(count: int) -> Ordinals:

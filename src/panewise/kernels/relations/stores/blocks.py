@@ -13,52 +13,41 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.arrays import Ints
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import integers
-from panewise.kernels.relations.existence_numba import count_chained, list_chained
-from panewise.kernels.relations.merging import Ranks, StateRow
+from panewise.kernels.relations.aggregates.merging import Ranks, StateRow
+from panewise.kernels.relations.edges.delta import integers
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.arena import Growing
-from panewise.kernels.relations.stores.blocks_numba import chain, fill
+from panewise.kernels.relations.stores.chains import Chains, listed
 from panewise.kernels.relations.stores.states import NumberedStates
 
 SIZE = 32
 """Items per block, and blocks of a group that are merged at every step."""
 
 
-class Chains:
+class CountedChains(Chains):
     """Blocks by group, and how many each has."""
 
     def __init__(self) -> None:
-        self._heads, self._nexts, self._lengths = Growing(), Growing(), Growing()
+        super().__init__()
+        self._lengths = Growing()
 
-    def add(self, blocks: Ordinals, codes: Ordinals) -> Ordinals:
+    def put(self, blocks: Ordinals, codes: Ordinals) -> Ordinals:
         """Some more; the groups of which there are more than a block holds now."""
         if not len(blocks):
             return integers()
-        self._heads.extend_to(int(codes.max()) + 1, -1)
-        self._lengths.extend_to(int(codes.max()) + 1, 0)
-        self._nexts.extend_to(int(blocks.max()) + 1, -1)
-        chain(codes, blocks, self._heads.values, self._nexts.values)
+        self.add(codes, blocks)
+        self._lengths.extend_to(len(self.heads), 0)
         np.add.at(self._lengths.values, codes, 1)
         touched = np.unique(codes)
         return touched[self._lengths.values[touched] > SIZE]
 
-    def of(self, groups: Ordinals, there: Ordinals) -> Ordinals:
-        """The blocks of some groups that are there."""
-        return chained(groups, self._heads.values, self._nexts.values, there)
-
-    def release(self, groups: Ordinals) -> Ordinals:
-        """The blocks of some groups, which are not here any more."""
-        nexts = self._nexts.values
-        found = chained(groups, self._heads.values, nexts, nexts, gone=-2)  # -1 ends a chain: nobody is gone
-        self._heads.values[groups], self._lengths.values[groups] = -1, 0
-        return found
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes kept."""
-        return 8 * (2 * self._heads.count + self._nexts.count)
+    def release(self, numbers: Ordinals) -> Ordinals:
+        """The blocks of some groups, which are in no chain any more."""
+        self._lengths.values[numbers] = 0
+        return super().release(numbers)
 
 
 class Level:
@@ -69,7 +58,7 @@ class Level:
         self._heads, self._filled, self._group, self._there = Growing(), Growing(), Growing(), Growing()
         self._last = Growing()  # by group
         self.states = NumberedStates(schema)
-        self.top = Chains()
+        self.top = CountedChains()
         """The blocks that are in no larger one."""
         self._stale: list[Ordinals] = []
 
@@ -94,7 +83,7 @@ class Level:
         by_block = (self._heads, self._filled, self._group)
         for part in by_block:
             part.extend_to(blocks + len(codes), -1)
-        made = fill(codes, items, SIZE, blocks, self._last.values, self._of_item.values, self._nexts.values,
+        made = _fill(codes, items, SIZE, blocks, self._last.values, self._of_item.values, self._nexts.values,
                     *(part.values for part in by_block))
         for part in by_block:
             part.count = made
@@ -117,7 +106,7 @@ class Level:
 
     def items(self, blocks: Ordinals, there: Ordinals) -> tuple[Ordinals, Ordinals]:
         """The items that are there of these blocks (ascending), and the place of the block of each among them."""
-        found = chained(blocks, self._heads.values, self._nexts.values, there)
+        found = listed(blocks, self._heads.values, self._nexts.values, there, 0)
         return found, np.searchsorted(blocks, self._of_item.values[found])
 
     def put(self, blocks: Ordinals, states: list[pa.Array], items: Ordinals) -> None:
@@ -163,7 +152,7 @@ class GroupBlocks:
             items = level.add(items, codes)
             codes = level.group[items]
             highest = height[codes] == number
-            grown = level.top.add(items[highest], codes[highest])
+            grown = level.top.put(items[highest], codes[highest])
             height[grown] = number + 1
             items = np.concatenate([items[~highest], level.top.release(grown)])
             codes, number = level.group[items], number + 1
@@ -245,9 +234,21 @@ class GroupBlocks:
         return sum(level.nbytes for level in self._levels) + 8 * self._height.count
 
 
-def chained(wanted: Ordinals, heads: Ordinals, nexts: Ordinals, there: Ordinals, gone: int = 0) -> Ordinals:
-    """What hangs on some chains and is there."""
-    arguments = (wanted, heads, nexts, there, len(nexts), gone)
-    found = integers(count_chained(*arguments))
-    list_chained(*arguments, found)
-    return found
+@compiled
+def _fill(codes: Ints, items: Ints, size: int, blocks: int, last: Ints, block_of: Ints, nexts: Ints, heads: Ints,
+         filled: Ints, group: Ints) -> int:
+    """Put items into the last block of their group, or a new one where that is full; how many blocks there are now."""
+    for i in range(len(codes)):
+        code = codes[i]
+        item = items[i]
+        block = last[code]
+        if block < 0 or filled[block] == size:
+            block = blocks
+            blocks += 1
+            last[code] = block
+            heads[block], filled[block], group[block] = -1, 0, code
+        block_of[item] = block
+        nexts[item] = heads[block]
+        heads[block] = item
+        filled[block] += 1
+    return blocks

@@ -14,20 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from panewise.core.columns import int_columns
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import Ends, integers
+from panewise.kernels.groups.key_table import IntegerCodes
+from panewise.kernels.relations.edges.delta import Ends, integers
 from panewise.kernels.relations.stores.arena import Growing
-from panewise.kernels.relations.stores.catalogues_numba import (
-    NO_ROW,
-    count_chains,
-    count_reached,
-    link_rows,
-    list_reached,
-    move,
-)
+from panewise.kernels.relations.stores.chains import Chains
 
-LEAST = 64
-"""Places of the smallest table."""
+NO_ROW = 0
+"""Numbers of rows begin with 1; this one stands where there is none."""
 Vectors = npt.NDArray[np.int64]
 """Order components, one line each, a column for every row: the numbers of the rows that end it, or ``NO_ROW``."""
 
@@ -36,45 +31,26 @@ class _Catalogue:
     """One component: slots by the row that ends them."""
 
     def __init__(self, rows: Ordinals) -> None:
-        self.rows, self._nexts = Growing(), Growing()
-        self._keys, self._heads = _table(LEAST)
-        self._used = 0
+        self.rows, self._codes, self._chains = Growing(), IntegerCodes(), Chains()
         self.add(rows)
 
     def add(self, rows: Ordinals) -> None:
         """The next slots."""
-        first = self.rows.count
         self.rows.append(rows)
-        self._nexts.extend_to(first + len(rows), -1)
-        if 2 * (self._used + len(rows)) > len(self._keys):
-            self._grow(len(rows))
-        self._used += link_rows(rows, first, self._keys, self._heads, self._nexts.values)
-
-    def _grow(self, more: int) -> None:
-        """Room for as many rows again; those that are gone are left out."""
-        keys, heads = _table(4 * (count_chains(self._heads) + more))
-        self._used = move(self._keys, self._heads, keys, heads)
-        self._keys, self._heads = keys, heads
+        codes = self._codes.codes(rows)
+        self._chains.append(np.where(rows == NO_ROW, -1, codes), self._codes.count)
 
     def reached(self, ends: Ends) -> tuple[Ordinals, Ordinals]:
         """What hangs on rows that are gone, with their instants."""
-        count = count_reached(ends.uid, self._keys, self._heads, self._nexts.values)
-        slots, at = integers(count), integers(count)
-        list_reached(ends.uid, ends.at, self._keys, self._heads, self._nexts.values, slots, at)
-        return slots, at
+        codes = self._codes.known_codes(ends.uid)
+        slots = self._chains.release(codes[codes >= 0])
+        order = np.argsort(ends.uid)
+        return slots, ends.at[order][np.searchsorted(ends.uid[order], self.rows.values[slots])]
 
     @property
     def nbytes(self) -> int:
         """Bytes kept."""
-        return 16 * (self.rows.count + len(self._keys))
-
-
-def _table(rows: int) -> tuple[Ordinals, Ordinals]:
-    """An empty one for so many."""
-    size = LEAST
-    while size < rows:
-        size *= 2
-    return np.full(size, NO_ROW, np.int64), np.full(size, -1, np.int64)
+        return 8 * self.rows.count + self._chains.nbytes + 16 * self._codes.count
 
 
 class ExpiryCatalogues:
@@ -88,7 +64,7 @@ class ExpiryCatalogues:
         return len(self._components)
 
     def add(self, order: Vectors | None, count: int) -> None:
-        """The vectors of the next ``count`` slots; None where nobody gave them any."""
+        """The vectors of the next ``count`` slots; None where they have none."""
         if order is not None:
             while len(self._components) < len(order):
                 self._components.append(_Catalogue(np.full(self._slots, NO_ROW, np.int64)))
@@ -136,5 +112,5 @@ class ExpiryCatalogues:
     def load(self, table: pa.Table | None, count: int) -> None:
         """Become what ``saved`` gave for so many slots."""
         order = np.empty((0, count), np.int64) if table is None else \
-            np.stack([np.array(column.to_numpy(), np.int64) for column in table.columns])
+            np.stack(int_columns(table))
         self._begin(order, count)

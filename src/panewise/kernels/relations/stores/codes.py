@@ -1,4 +1,4 @@
-"""The values of an edge's rows as codes, until each row leaves: what whoever counts rows by value needs of them.
+"""The values of an edge's rows as codes, until each row leaves: all that counting rows by value needs.
 
 Where rows leave when they said, a code and an end is all there is of a row, and of rows that stay for ever nothing.
 Where they may leave earlier, a row has to be found by its number.
@@ -6,14 +6,15 @@ Where they may leave earlier, a row has to be found by its number.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
+from panewise.core.columns import int_columns
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, Delta, Lives
+from panewise.kernels.relations.edges.delta import FOREVER, Delta, Lives
+from panewise.kernels.relations.edges.operator import beneath, under
 from panewise.kernels.relations.stores.alive import AliveRows
 from panewise.kernels.relations.stores.queues import ExpiryQueue
 from panewise.progress.watermarks import NO_BOUND
@@ -21,44 +22,11 @@ from panewise.progress.watermarks import NO_BOUND
 CODE = pa.schema([pa.field("code", pa.int64())])
 
 
-class LeavingCodes(ABC):
-    """Codes of rows; a step is ``leave`` (rows of earlier steps that go), then ``enter`` (rows of this one)."""
+class CodesByEnd:
+    """Of rows that leave when they said: the queue itself holds their codes.
 
-    queue: ExpiryQueue
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """How many rows are kept."""
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int:
-        """Bytes kept."""
-
-    @abstractmethod
-    def leave(self, delta: Delta, upto: int) -> tuple[Ordinals, Ordinals]:
-        """The codes of rows that are gone below the bound, and the first instant without each."""
-
-    @abstractmethod
-    def enter(self, codes: Ordinals, lives: Lives, upto: int) -> None:
-        """Rows of the step, by code; those that are there at the bound are kept."""
-
-    @abstractmethod
-    def recode(self, moved: Ordinals) -> None:
-        """Every code becomes another."""
-
-    @abstractmethod
-    def saved(self) -> dict[str, pa.Table]:
-        """The rows that are there."""
-
-    @abstractmethod
-    def load(self, tables: Mapping[str, pa.Table], reached: int, numbers: Ordinals) -> None:
-        """Become what ``saved`` gave, when the i-th code has become ``numbers[i]``."""
-
-
-class CodesByEnd(LeavingCodes):
-    """Of rows that leave when they said: the queue itself holds their codes."""
+    A step is ``leave`` (rows of earlier steps that go), then ``enter`` (rows of this one).
+    """
 
     def __init__(self, queue: ExpiryQueue) -> None:
         self.queue = queue
@@ -75,14 +43,14 @@ class CodesByEnd(LeavingCodes):
         return 16 * self.count
 
     def leave(self, delta: Delta, upto: int) -> tuple[Ordinals, Ordinals]:
-        """By the queue alone."""
+        """The codes of rows that are gone below the bound, and the first instant without each."""
         assert not len(delta.ends), "codes without numbers need rows whose ends are known"
         codes, at = self.queue.passed(upto)
         self._count -= len(codes)
         return codes, at
 
     def enter(self, codes: Ordinals, lives: Lives, upto: int) -> None:
-        """Into the queue."""
+        """Rows of the step, by code; those that are there at the bound are kept."""
         leaves = (lives.expires >= upto) & (lives.expires != FOREVER)
         self._insert(codes[leaves], lives.expires[leaves])
         self._reached = upto
@@ -92,7 +60,7 @@ class CodesByEnd(LeavingCodes):
         self._count += len(codes)
 
     def recode(self, moved: Ordinals) -> None:
-        """Through the whole queue."""
+        """Every code becomes another."""
         codes, expires = self.queue.entries()
         self._begin(moved[codes], expires.copy())
 
@@ -109,11 +77,11 @@ class CodesByEnd(LeavingCodes):
     def load(self, tables: Mapping[str, pa.Table], reached: int, numbers: Ordinals) -> None:
         """Become what ``saved`` gave."""
         self._reached = reached
-        codes, expires = (np.array(tables["codes"].column(n).to_numpy(), np.int64) for n in ("code", "expires"))
+        codes, expires = int_columns(tables["codes"])
         self._begin(numbers[codes], expires)
 
 
-class CodesByNumber(LeavingCodes):
+class CodesByNumber:
     """Of rows that may leave before they said: found by their numbers."""
 
     def __init__(self, queue: ExpiryQueue) -> None:
@@ -131,7 +99,7 @@ class CodesByNumber(LeavingCodes):
         return self._rows.nbytes
 
     def leave(self, delta: Delta, upto: int) -> tuple[Ordinals, Ordinals]:
-        """By ends that were sent, and by the queue."""
+        """As of codes by end; also by ends that were sent."""
         left = self._rows.leave(delta, upto)
         return self._rows.arena.payload.take(left.slots).column(0).to_numpy(), left.at
 
@@ -147,9 +115,12 @@ class CodesByNumber(LeavingCodes):
 
     def saved(self) -> dict[str, pa.Table]:
         """The rows that are there."""
-        return self._rows.saved("right_")
+        return under("right_", self._rows.saved())
 
     def load(self, tables: Mapping[str, pa.Table], reached: int, numbers: Ordinals) -> None:
         """Become what ``saved`` gave."""
-        self._rows.load(tables, reached, "right_")
+        self._rows.load(beneath("right_", tables), reached)
         self._rows.recode(numbers)
+
+
+LeavingCodes: TypeAlias = CodesByEnd | CodesByNumber

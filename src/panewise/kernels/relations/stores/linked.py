@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
+from panewise.core.arrays import Ints
+from panewise.core.columns import int_columns
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import integers
+from panewise.kernels.relations.edges.delta import integers
 from panewise.kernels.relations.stores.arena import Growing
-from panewise.kernels.relations.stores.linked_numba import pop_linked, push_linked
 
 
 class LinkedQueues:
@@ -33,14 +34,14 @@ class LinkedQueues:
         self._next.extend_to(first + len(queues), -1)
         for ends in (self._heads, self._tails):
             ends.extend_to(int(queues.max()) + 1, -1)
-        push_linked(queues, first, self._heads.values, self._tails.values, self._next.values)
+        _push_linked(queues, first, self._heads.values, self._tails.values, self._next.values)
         self.count += len(queues)
 
     def pop(self, touched: Ordinals, reached: Ordinals) -> tuple[Ordinals, Ordinals, Ordinals]:
         """Of each of these queues what it has reached: queues, items and targets."""
         known = touched < self._heads.count
         taken = integers(self.count)
-        found = pop_linked(touched[known], reached[known], self._heads.values, self._next.values, self._target.values,
+        found = _pop_linked(touched[known], reached[known], self._heads.values, self._next.values, self._target.values,
                            taken)
         taken = taken[:found]
         popped = self._queue.values[taken], self._item.values[taken], self._target.values[taken]
@@ -64,4 +65,33 @@ class LinkedQueues:
     def load(self, table: pa.Table) -> None:
         """Become what ``saved`` gave."""
         self._clear()
-        self.push(*(np.array(table.column(n).to_numpy(), np.int64) for n in ("queue", "item", "target")))
+        self.push(*int_columns(table, "queue", "item", "target"))
+
+
+@compiled
+def _push_linked(queues: Ints, first: int, heads: Ints, tails: Ints, nexts: Ints) -> None:
+    """Entries from ``first`` on, each behind the others of its queue."""
+    for i in range(len(queues)):
+        queue = queues[i]
+        entry = first + i
+        nexts[entry] = -1
+        if heads[queue] < 0:
+            heads[queue] = entry
+        else:
+            nexts[tails[queue]] = entry
+        tails[queue] = entry
+
+
+@compiled
+def _pop_linked(touched: Ints, reached: Ints, heads: Ints, nexts: Ints, targets: Ints, taken: Ints) -> int:
+    """From each queue the entries at its head whose target is reached; how many."""
+    found = 0
+    for i in range(len(touched)):
+        queue = touched[i]
+        entry = heads[queue]
+        while entry >= 0 and targets[entry] <= reached[i]:
+            taken[found] = entry
+            found += 1
+            entry = nexts[entry]
+        heads[queue] = entry
+    return found

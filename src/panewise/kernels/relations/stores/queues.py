@@ -1,7 +1,7 @@
 """Which rows leave next: one structure per update pattern (Golab 3.5.2).
 
 A queue holds slots by the end of their rows. Rows that were taken out before (negative tuples) may still be in it:
-whoever asks knows which slots are still taken.
+the store above the queue knows which slots are still taken.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from panewise.core.arrays import Ints
+from panewise.core.compiling import compiled
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import FOREVER, integers
+from panewise.kernels.relations.edges.delta import FOREVER, integers
 from panewise.kernels.relations.stores.arena import Growing
-from panewise.kernels.relations.stores.queues_numba import by_day, extent
 
 Entries = tuple[Ordinals, Ordinals]
 """Slots, and the ends of their rows."""
@@ -116,7 +117,7 @@ class Calendar(ExpiryQueue):
 
     def insert(self, slots: Ordinals, expires: Ordinals, now: int) -> None:
         """Into the day of each row's end."""
-        known, low, high = extent(expires, FOREVER)
+        known, low, high = _extent(expires, FOREVER)
         if not known:
             return
         if known < len(slots):
@@ -126,7 +127,7 @@ class Calendar(ExpiryQueue):
         if longest > self._width:
             if longest > 4 * self._width and self._days:  # much longer lives than before: the days were too short
                 slots, expires = joined([(slots, expires), *(part for day in self._days.values() for part in day)])
-                _, low, high = extent(expires, FOREVER)
+                _, low, high = _extent(expires, FOREVER)
                 self._days, self._width = {}, longest
             elif not self._days:
                 self._width = longest
@@ -138,7 +139,7 @@ class Calendar(ExpiryQueue):
         if first == last:
             yield first, (slots.copy(), expires.copy())
         elif last - first < MANY_DAYS:
-            slots, expires, begins = by_day(slots, expires, self._width, first, last - first + 1)
+            slots, expires, begins = _by_day(slots, expires, self._width, first, last - first + 1)
             for day, (begin, end) in enumerate(pairwise(begins.tolist()), first):
                 if begin < end:
                     yield day, (slots[begin:end].copy(), expires[begin:end].copy())
@@ -216,11 +217,11 @@ class Unqueued(ExpiryQueue):
         """Nothing to note."""
 
     def passed(self, upto: int) -> Entries:
-        """Nobody."""
+        """No rows."""
         return integers(), integers()
 
     def entries(self) -> Entries:
-        """Nobody."""
+        """No rows."""
         return integers(), integers()
 
 
@@ -230,3 +231,30 @@ def joined(parts: Sequence[Entries]) -> Entries:
         return parts[0]
     return (np.concatenate([integers(), *(slots for slots, _ in parts)]),
             np.concatenate([integers(), *(expires for _, expires in parts)]))
+
+
+@compiled
+def _extent(expires: Ints, never: int) -> tuple[int, int, int]:
+    """How many ends there are that come, the first and the last of them."""
+    count, low, high = 0, never, -never
+    for end in expires:
+        if end != never:
+            count += 1
+            low, high = min(low, end), max(high, end)
+    return count, low, high
+
+
+@compiled
+def _by_day(slots: Ints, expires: Ints, width: int, first: int, days: int) -> tuple[Ints, Ints, Ints]:
+    """Entries by the day of their end, those of a day as they came, and where each of some days begins."""
+    begins = np.zeros(days + 1, np.int64)
+    for end in expires:
+        begins[end // width - first + 1] += 1
+    for day in range(days):
+        begins[day + 1] += begins[day]
+    place, sorted_slots, sorted_expires = begins.copy(), np.empty_like(slots), np.empty_like(expires)
+    for i in range(len(slots)):
+        day = expires[i] // width - first
+        sorted_slots[place[day]], sorted_expires[place[day]] = slots[i], expires[i]
+        place[day] += 1
+    return sorted_slots, sorted_expires, begins

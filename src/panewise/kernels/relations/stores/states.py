@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.columns import flat
 from panewise.core.ordinals import Ordinals
-from panewise.kernels.relations.delta import Mask, integers
+from panewise.kernels.relations.edges.delta import Mask, integers
 from panewise.kernels.relations.stores.arena import Growing, Payload
 
 SPARE_STATES = 256
@@ -77,7 +78,7 @@ class NumberedStates:
             places = self._place.values[numbers] if len(numbers) else integers()
             rows = self._rows.take(places)
             for i, column in zip(self._others, rows.columns, strict=True):
-                columns[i] = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+                columns[i] = flat(column)
         return columns
 
     def _sweep(self) -> None:
@@ -101,6 +102,6 @@ class NumberedStates:
     def of(cls, schema: pa.Schema, numbers: Ordinals, table: pa.Table) -> NumberedStates:
         """What ``table`` gave, under these numbers."""
         made = cls(schema)
-        columns = [column.combine_chunks() if column.num_chunks != 1 else column.chunk(0) for column in table.columns]
+        columns = [flat(column) for column in table.columns]
         made.put(numbers, columns)
         return made

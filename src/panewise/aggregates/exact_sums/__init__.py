@@ -1,0 +1,1 @@
+"""Sums that lose nothing."""

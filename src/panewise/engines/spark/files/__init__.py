@@ -1,0 +1,1 @@
+"""Runs over streams in files: a batch job, or a stream whose results are kept beside its checkpoint."""

@@ -1,0 +1,1 @@
+"""Kernels and dataflows inside a stateful operator."""

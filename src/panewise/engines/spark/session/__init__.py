@@ -1,0 +1,1 @@
+"""The session, its workers, and what goes wrong with them."""

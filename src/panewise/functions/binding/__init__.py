@@ -1,0 +1,1 @@
+"""Expressions bound to types, and computed."""

@@ -1,0 +1,1 @@
+"""Functions of text, and patterns."""

@@ -1,0 +1,1 @@
+"""Research baselines that a query can choose."""

@@ -1,0 +1,1 @@
+"""What every window kernel is, and the form its state has."""

@@ -1,0 +1,1 @@
+"""Windows put together from panes."""

@@ -1,0 +1,1 @@
+"""Windows by the positions of rows."""

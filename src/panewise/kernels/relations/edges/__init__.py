@@ -1,0 +1,1 @@
+"""What flows between relational operators, and how rows wait for their instants."""

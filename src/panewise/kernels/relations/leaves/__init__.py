@@ -1,0 +1,1 @@
+"""Where rows come into a relation, and what maps them one by one."""

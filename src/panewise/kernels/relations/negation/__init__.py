@@ -1,0 +1,1 @@
+"""EXISTS, NOT EXISTS and EXCEPT ALL."""

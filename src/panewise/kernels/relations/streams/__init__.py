@@ -1,0 +1,1 @@
+"""From a relation back to a stream."""

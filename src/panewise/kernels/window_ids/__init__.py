@@ -1,0 +1,1 @@
+"""Windows by their ids: one state for each group and open window."""

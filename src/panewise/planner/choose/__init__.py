@@ -1,0 +1,1 @@
+"""What is decided: kernels, plans, joins, state, shards."""

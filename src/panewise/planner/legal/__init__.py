@@ -1,0 +1,1 @@
+"""Which plans mean something, and which engine runs them."""

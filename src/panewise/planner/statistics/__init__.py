@@ -1,0 +1,1 @@
+"""What is known of the inputs before and while a plan runs."""

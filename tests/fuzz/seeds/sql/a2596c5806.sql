@@ -1,0 +1,1 @@
+SELECT u.i, sum(u.seg-id) FROM s AS  u GROUP BY u.i EXCEPT ALL SELECT(k), i FROM t AS x WHERE x.v = x.v

@@ -1,0 +1,1 @@
+SELECT count()[RANGE 10 sec,WA ts] FROM (Main2 ∪ (Main1 ∪ Control)) GROUP-BY srcIP
