@@ -123,7 +123,9 @@ def test_a_run_in_the_background_can_be_watched_and_stopped() -> None:
         while True:
             yield {"ts": ts, "k": "a"}
             ts += 1
-            if moved.is_set() and not ahead.is_set():  # the query stands still from here on
+            if not moved.wait(0.001):  # not so fast that the queue is full before the query stands still
+                continue
+            if not ahead.is_set():  # the query stands still from here on
                 yield from ({"ts": ts + more, "k": "a"} for more in range(20))
                 ts += 20
                 ahead.set()

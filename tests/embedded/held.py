@@ -60,14 +60,14 @@ def assert_runs_as_printed(query: Query, **options: Any) -> steps.PhysicalPlan:
 def _judged(step: steps.Step) -> set[int]:
     if isinstance(step, steps.StreamJoinStep):
         return {entry for side in step.judges for entry in side}
-    return set(step.judges) if isinstance(step, steps.WindowAggregateStep) else set()
+    return {entry for entry, _ in step.judges} if isinstance(step, steps.WindowAggregateStep) else set()
 
 
 def _twice(plan: steps.PhysicalPlan, number: int) -> int:
     """How often more than once steps judge the rows of one entry: both sides of a join may read it."""
     found = [entry for step in plan.steps if isinstance(step, steps.StreamJoinStep)
              for side in step.judges for entry in side]
-    found += [entry for step in plan.steps if isinstance(step, steps.WindowAggregateStep) for entry in step.judges]
+    found += [entry for step in plan.steps if isinstance(step, steps.WindowAggregateStep) for entry, _ in step.judges]
     return found.count(number) - sum(number in _judged(step) for step in plan.steps)
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedded.plans import bag, run_timeline
+from oracle.questions import Oracle
 from panewise.api.query import plan_of
 from panewise.core.errors import SqlError
 from panewise.core.schema import SourceKind, SourceSchema
 from panewise.dataflow import open_plan
-from panewise.engines.oracle import Oracle
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 

@@ -30,12 +30,14 @@ def is_nested(plan: n.Node) -> bool:
 
 def relational_gaps(plan: n.Node, engine: str = "embedded") -> Iterator[Said]:
     """What the kernels of continuous relations cannot do yet, of nodes and windows they do have."""
+    result = n.below_selections(plan)
     for node in plan.walk():
         match node:
             case n.Window(clause=clause) if clause.spec.clock is None:
                 yield refusals.NO_CONTENTS(kind=clause.spec.kind)
             case n.WindowAggregate():
-                yield from _inside(node)
+                if node is not result:
+                    yield from _inside(node)
                 yield from _order_gaps(node)
                 if engine == "spark" and _counts_arrivals(node) and len(_streams(node)) > 1:
                     yield refusals.NUMBERS_BETWEEN_STREAMS()
