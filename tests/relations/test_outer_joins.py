@@ -138,12 +138,15 @@ def test_joined_results_of_windows_are_forgotten_with_their_windows(kind: str) -
     assert max(saved for _, saved in kept[1:]) < 60_000
 
 
-@pytest.mark.parametrize("kind", MET)
-def test_what_met_at_one_instant_is_never_taken_back_and_may_have_windows(kind: str) -> None:
+def windows_over(kind: str) -> str:
     shown = MET[kind].replace("l.k AS lk", "l.k AS k, l.window.end AS w").replace(
         "SELECT l.k FROM", "SELECT l.k AS k, l.window.end AS w FROM")
-    text = f"SELECT k, count(*) [RANGE 12, SLIDE 6, WA w] AS n FROM ({shown}) AS q GROUP BY k"
-    plan = plan_of(text, SCHEMAS)
+    return f"SELECT k, count(*) [RANGE 12, SLIDE 6, WA w] AS n FROM ({shown}) AS q GROUP BY k"
+
+
+@pytest.mark.parametrize("kind", sorted(MET.keys() - {"FULL"}))
+def test_what_met_at_one_instant_is_never_taken_back_and_may_have_windows(kind: str) -> None:
+    plan = plan_of(windows_over(kind), SCHEMAS)
     timeline: Timeline = []
     for start in range(0, 60, 6):
         timeline += [Arrival(s, {"ts": start + i, "k": "abc"[i % m], "v": 1}) for s, m in (("s", 3), ("t", 2))
@@ -153,3 +156,8 @@ def test_what_met_at_one_instant_is_never_taken_back_and_may_have_windows(kind: 
     assert expected
     found, _ = run_timeline(open_plan(plan), timeline, frozenset({7, 20}), frozenset({9, 33}), late="generous")
     assert bag(found) == bag(expected)
+
+
+def test_a_window_on_a_time_that_rows_without_a_partner_do_not_have_is_refused() -> None:
+    with pytest.raises(SqlError, match=r"a window on w, which is null in rows of the outer join below"):
+        plan_of(windows_over("FULL"), SCHEMAS)

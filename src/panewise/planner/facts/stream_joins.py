@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from panewise.plan import nodes as n
 from panewise.planner.statistics.relation_statistics import speaks_of_inputs
 
@@ -33,16 +35,23 @@ def tops(plan: n.Node) -> list[n.BandJoin | n.TumblingJoin]:
     return [join for below in plan.inputs for join in tops(below)]
 
 
-def missing_in(node: n.Node, column: str | None) -> n.TimePairs | None:
-    """The outer join of streams for want of whose partners a column of a stream may be null."""
+def missing_in(node: n.Node, column: str | None) -> str | None:
+    """The kind of the outer join for want of whose partners a column may be null."""
     match node:
         case n.TimePairs() if column is not None:
             for number, side in enumerate(node.inputs):
                 if column in side.columns:
-                    return missing_in(side, column) if number in node.kind.whole else node
+                    return missing_in(side, column) if number in node.kind.whole else node.kind.value
+        case n.Project() if column is not None and not node.comes_from(column):
+            item = next((item.scalar.tree for item in node.items if item.name == column), None)
+            if isinstance(item, exp.Null):  # an outer join of relations is a union with its rows without a partner
+                return "outer"
+            while isinstance(item, exp.Bracket | exp.Paren):  # a field, as of a window
+                item = item.this
+            return missing_in(node.input, item.name) if isinstance(item, exp.Column) else None
         case n.Project() | n.Qualify() | n.Union() | n.Filter() | n.Explode() if column is not None:
             found = [missing_in(below, name) for below, name in node.comes_from(column)]
-            return next((join for join in found if join is not None), None)
+            return next((kind for kind in found if kind is not None), None)
     return None
 
 

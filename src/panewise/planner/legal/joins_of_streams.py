@@ -39,7 +39,7 @@ def _below(join: n.TimePairs) -> Iterator[Said]:
             continue
         for side, time in ((node.left, node.left_time), (node.right, node.right_time)):
             if (outer := missing_in(side, time)) is not None:
-                yield refusals.JOIN_ON_MISSING(time=time, kind=outer.kind.value)
+                yield refusals.JOIN_ON_MISSING(time=time, kind=outer)
 
 
 def _in_order_of_arrival(aggregate: n.WindowAggregate, engine: str) -> Iterator[Said]:

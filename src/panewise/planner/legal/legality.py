@@ -239,4 +239,4 @@ def _missing_time(aggregate: n.WindowAggregate) -> Iterator[Said]:
     column = aggregate.window.attribute
     outer = missing_in(aggregate.input, column)
     if outer is not None:
-        yield refusals.MISSING_TIME(column=column, kind=outer.kind.value)
+        yield refusals.MISSING_TIME(column=column, kind=outer)

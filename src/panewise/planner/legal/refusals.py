@@ -86,8 +86,8 @@ NEEDS_STREAM = Refusal(
     at_place="a window with ids over a relation whose rows leave again")
 MISSING_TIME = Refusal(
     "a window on a time that may be missing",
-    "a window on {column} over a {kind} join: it is null in rows without a partner, which would be in no window; "
-    "use the time of the side whose rows all come out", "a row without a time is in no window",
+    "a window on {column}, which is null in rows of the {kind} join below that have no partner: they would be in no "
+    "window; use the time of the side whose rows all come out", "a row without a time is in no window",
     "SELECT count(*) [RANGE 5, SLIDE 5, WA b] AS n FROM (SELECT t.ts AS b FROM s [RANGE 5, WA ts] LEFT JOIN t "
     "[RANGE 4, WA ts] ON s.k = t.k) AS p")
 TWO_CLOCKS = Refusal(
