@@ -44,7 +44,8 @@ def test_the_commands_of_the_page_about_them_run(
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks(ROOT / "docs" / "command-line.md", "console") for line in block.splitlines()]
     commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ panewise")]
-    assert len(commands) == 3
+    assert len(commands) == 4
+    (tmp_path / "names.csv").write_text("id,name,at\n1000,lamp,2020-01-01T00:00:00Z\n")
     for line in commands:
         assert main(shlex.split(line)[1:]) == 0, line
     assert (tmp_path / "result.parquet").stat().st_size > 1000

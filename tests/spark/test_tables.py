@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ def streamed(spark: SparkSession, folder: Path, rows: list[dict[str, Any]], colu
     """A streaming DataFrame of two micro-batches."""
     for number, part in enumerate((rows[:2], rows[2:])):
         (folder / name).mkdir(exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(part), folder / name / f"{number}.parquet")
+        path = folder / name / f"{number}.parquet"
+        pq.write_table(pa.Table.from_pylist(part), path)
+        os.utime(path, (number + 1, number + 1))  # Spark reads files by the millisecond they were written in
     frame = spark.createDataFrame([], columns.replace("int", "long"))
     return spark.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
 
@@ -51,8 +54,8 @@ def test_several_rows_of_one_key_come_and_go(text: str, spark: SparkSession, tmp
 
 
 def test_a_table_whose_changes_stream_in_needs_its_time_and_keeps_its_key(spark: SparkSession, tmp_path: Path) -> None:
-    changes = streamed(spark, tmp_path, EVERY, TABLE, "n")
-    stream = streamed(spark, tmp_path, STREAM, "ts long, k string", "s")
+    changes = streamed(spark, tmp_path, [*EVERY, {"change": 1, "k": "-", "name": "-", "at": 12}], TABLE, "n")
+    stream = streamed(spark, tmp_path, [*STREAM, {"ts": 12, "k": "?"}], "ts long, k string", "s")  # 10 is over
     with pytest.raises(SchemaError, match="no time column that says when"):
         pw.sql(QUERY, s=stream, n=pw.table(changes), progress="ordered")
     result = pw.sql(QUERY, s=stream, n=pw.table(changes, time="at"), progress="ordered")

@@ -194,8 +194,8 @@ class QueryShard:
                            "token": self.token, "journal": self._journal.state()})
 
     def open_windows(self) -> tuple[int, int] | None:
-        """The ids of open windows, or a range of as many; those of a relation move: none opens or closes."""
-        return None if self._open is None else (self._open.start, self._open.stop)
+        """The ids of open windows, or a range of as many; None if there are none: those of a relation move."""
+        return (self._open.start, self._open.stop) if self._open else None
 
     # -- a micro-batch
 
