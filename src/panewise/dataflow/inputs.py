@@ -79,8 +79,8 @@ class StreamInput:
         self.by_substream = False
         """Whether some results are grouped by what the generator calls a substream."""
         self.first: int | None = None
-        """The earliest time of a row that was not late, where ``notes_first``."""
-        self.notes_first = False
+        """The earliest instant at which a row came, where ``notes_first``; a late one, at its bound, if that counts."""
+        self.notes_first = self.notes_late = False
         self.bounds = BoundTable(attribute or "")
         self.rows = 0
         self.after = 0
@@ -122,7 +122,8 @@ class StreamInput:
     def came(self, batch: Batch) -> None:
         """Rows have been taken in."""
         if self.notes_first and batch.values is not None:
-            times = batch.values[batch.values >= batch.bounds]
+            times = np.maximum(batch.values, batch.bounds) if self.notes_late else \
+                batch.values[batch.values >= batch.bounds]
             if len(times):
                 earliest = int(times.min())
                 self.first = earliest if self.first is None else min(self.first, earliest)

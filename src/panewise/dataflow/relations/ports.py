@@ -39,6 +39,8 @@ class StreamPort:
         self.key = f"{self.name}.{guard}"
         """What the combined progress calls it."""
         self.leaves: list[SourceRows] = []
+        self.notes_late = False
+        """Whether late rows, too, may be the first of a lifetime, wherever they are taken in."""
         self._arrivals = arrivals
         self._taken: list[tuple[Batch, Mask, int]] = []
 
@@ -79,12 +81,14 @@ class StreamPort:
             leaf.receive(table, due, times, batch.arrivals, batch.signs)
 
     def _arrive_late(self, batch: Batch, reached: int) -> None:
-        leaves = [leaf for leaf in self.leaves if leaf.takes_late]
-        if not leaves:
+        if not self.notes_late:
             return
-        table = batch.table.combine_chunks()
-        for leaf in leaves:
-            leaf.arrive_late(table, np.maximum(batch.bounds, reached), self._times(table, batch), batch.arrivals)
+        table, bounds = batch.table.combine_chunks(), np.maximum(batch.bounds, reached)
+        for leaf in self.leaves:
+            if leaf.takes_late:
+                leaf.arrive_late(table, bounds, self._times(table, batch), batch.arrivals)
+            else:
+                leaf.note(int(bounds.min()))
 
     def _times(self, table: pa.Table, batch: Batch) -> Ordinals:
         time = self.schema.time

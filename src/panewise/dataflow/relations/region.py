@@ -30,6 +30,7 @@ from panewise.kernels.contract.state_file import Saved
 from panewise.plan.dataflow import RelationStep
 from panewise.planner.facts.closing import promised
 from panewise.planner.facts.result_forms import VALID_FROM, time_kind
+from panewise.progress.late import LatePolicy
 from panewise.progress.meld import Meld
 from panewise.progress.punctuation import END, Punctuation
 from panewise.progress.watermarks import FINISHED, NO_BOUND
@@ -62,9 +63,11 @@ class Relation(Keeping):
         self.tells = self._inside
         """Whether promises about results to come are asked for."""
         for port in self.ports:
-            if isinstance(port, MadePort) and port.in_full:
+            if isinstance(port, StreamPort):
+                port.notes_late = self._late is LatePolicy.GENEROUS
+            elif port.in_full:
                 for source in port.streams:
-                    source.notes_first = True
+                    source.notes_first, source.notes_late = True, self._late is LatePolicy.GENEROUS
 
     # -- rows and promises
 

@@ -163,12 +163,11 @@ class Definition:
         return len(self.timeline)
 
     def start(self, node: Lifetime) -> int | None:
-        """When a query with a lifetime begins: with its registration, else with its first row in time, if there is one.
-        """
+        """When a query with a lifetime begins: with its registration, else with its first row, if there is one."""
         if self.registered_at is not None:
             return self.registered_at
         sources = [below for below in node.walk() if isinstance(below, Source)]
-        return min((t.ts for source in sources for t in self.admitted(source, TIME)), default=None)
+        return min((t.ts for source in sources for t in relations.come_in(self, source, TIME)), default=None)
 
     def stop(self, node: Lifetime) -> int:
         """When a query with a lifetime ends; one that does not begin does not end."""

@@ -100,7 +100,7 @@ class SourceRows(RelationOperator):
         self.takes_late = takes_late
         self.waiting = Waiting(schema)
         self.first: int | None = None
-        """The earliest instant of any row so far that was not late."""
+        """The earliest instant at which any row so far was in."""
 
     def receive(self, table: pa.Table, due: Ordinals, times: Ordinals, arrivals: Ordinals,
                 signs: Ordinals | None) -> None:
@@ -117,13 +117,15 @@ class SourceRows(RelationOperator):
         self.waiting.add_run(StreamRun(table.select(self.schema.names), bounds, np.maximum(bounds, times), arrivals,
                                        times))
 
+    def note(self, instant: int) -> None:
+        """A row is in at an instant, or would be if late rows were taken in here."""
+        self.first = instant if self.first is None else min(self.first, instant)
+
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """What the bound set free."""
         lives = self.waiting.release(upto)
-        in_time = lives.born if lives.own_times is None else lives.born[~lives.late]
-        if len(in_time):
-            earliest = int(in_time[0] if lives.aged else in_time.min())
-            self.first = earliest if self.first is None else min(self.first, earliest)
+        if len(lives):
+            self.note(int(lives.born[0] if lives.aged else lives.born.min()))
         lives = lives.numbered(self._uids)
         return Delta(lives, ticks=np.unique(lives.born) if self._ticking else None)
 
