@@ -44,7 +44,7 @@ class FilterRows(RowByRow):
         """Those that pass."""
         if not len(lives):
             return lives
-        with rows_born(lives.born):
+        with rows_born(lives.born, lives.age):
             return lives.filter(truth(self.predicate, lives.table))
 
 
@@ -63,7 +63,7 @@ class ProjectRows(RowByRow):
         if not len(lives):
             return lives.with_table(self.schema.empty_table())
         if self._picked is None:
-            with rows_born(lives.born):
+            with rows_born(lives.born, lives.age):
                 return lives.with_table(pa.table(evaluate(self.scalars, lives.table), names=self.names))
         return lives.with_table(pa.Table.from_arrays([lives.table.column(name) for name in self._picked],
                                                      schema=self.schema))
@@ -113,7 +113,7 @@ class UnionRows(RelationOperator):
                      np.concatenate([d.settled for d in inputs]), reached=reached)
 
     def _typed(self, lives: Lives) -> Lives:
-        with rows_born(lives.born):
+        with rows_born(lives.born, lives.age):
             return lives.with_table(in_types(lives.table, self.schema))
 
     @staticmethod

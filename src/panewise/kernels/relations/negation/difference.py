@@ -73,7 +73,7 @@ class Difference(RelationOperator):
         table = given.lives.table
         if table.schema.equals(self.schema):
             return given
-        with rows_born(given.lives.born):
+        with rows_born(given.lives.born, given.lives.age):
             cast = in_types(table, self.schema)
         columns = [new if new.type == old.type else one_zero(new)
                    for old, new in zip(table.columns, cast.columns, strict=True)]
