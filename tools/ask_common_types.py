@@ -1,4 +1,4 @@
-"""Ask Spark in which type two others meet, in a UNION, in coalesce and in array, and keep the answers.
+"""Ask Spark in which type two others meet, in UNION, EXCEPT ALL, coalesce and array, and keep the answers.
 
     python tools/ask_common_types.py
 
@@ -21,6 +21,7 @@ from functions.common_types import (  # noqa: E402 (what is asked is that of the
     FILE,
     FORMS,
     LISTS,
+    SET_OPERATIONS,
     TYPES,
     VALUES,
     Asked,
@@ -38,8 +39,8 @@ def column(kind: str) -> str:
 
 def text_of(form: str, kinds: tuple[str, ...]) -> str:
     """A query whose column ``c`` has the common type."""
-    if form == "union":
-        return " UNION ALL ".join(f"SELECT {column(kind)} AS c" for kind in kinds)
+    if form in SET_OPERATIONS:
+        return f" {SET_OPERATIONS[form]} ".join(f"SELECT {column(kind)} AS c" for kind in kinds)
     names = [f"c{i}" for i in range(len(kinds))]
     inner = ", ".join(f"{column(kind)} AS {name}" for kind, name in zip(kinds, names, strict=True))
     return f"SELECT {expression(form, names)} AS c FROM (SELECT {inner})"

@@ -158,7 +158,7 @@ def test_an_expression_that_fails_where_rows_have_no_number_says_which_row_it_wa
 
 def test_times_of_such_rows_read_as_the_times_of_results() -> None:
     rows = [{"ts": datetime(2026, 1, 1, 8, minute, tzinfo=UTC), "v": 5 - minute} for minute in range(9)]
-    with pytest.raises(EvaluationError, match=r"v = 0 \(a row that came in at 2026-01-01T08:05:00Z\)"):
+    with pytest.raises(EvaluationError, match=r"v = 0 \(stream 's', row 6, came in at 2026-01-01T08:05:00Z\)"):
         list(pw.sql("SELECT 10 / v AS x FROM s [RANGE 5 min]", s=rows))
 
 

@@ -116,7 +116,7 @@ def test_what_a_function_raises_names_it_and_the_row_and_is_the_cause(engine: st
     with pytest.raises(EvaluationError, match=r"inverse raised ZeroDivisionError: .*division by zero") as caught:
         pw.sql("SELECT inverse(v) AS i FROM s", s=rows, functions=OWN, engine=engine)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-    assert "a row that came in at 2" in str(caught.value) or "'v': 0" in str(caught.value)
+    assert "stream 's', row 2, came in at 2" in str(caught.value) or "'v': 0" in str(caught.value)
     assert "__pw" not in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_what_a_function_raises_on_spark_names_it_too(spark: SparkSession) -> No
 
 @pytest.mark.parametrize(("own", "problem"), [
     (pw.function(lambda v: "text", returns="bigint"),
-     r"f gave str 'text', and it returns int64.*a row that came in at 1"),
+     r"f gave str 'text', and it returns int64.*stream 's', row 1, came in at 1"),
     (pw.function(lambda v: v.slice(1), returns="bigint", vectorised=True), "f gave 1 values for 2 rows"),
     (pw.function(lambda v: pa.array(["a", "b"]), returns="bigint", vectorised=True), "f gave StringArray"),
     (pw.function(lambda v: 1 // 0, returns="bigint", vectorised=True), "f raised ZeroDivisionError.*in rows 1 to 2"),

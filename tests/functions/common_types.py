@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parent / "common_types.json"
-FORMS = ("union", "coalesce", "case", "array")
+FORMS = ("union", "except", "coalesce", "case", "array")
+SET_OPERATIONS = {"union": "UNION ALL", "except": "EXCEPT ALL"}
 ATOMS = ("void", "boolean", "tinyint", "smallint", "int", "bigint", "decimal(1,1)", "decimal(5,4)", "decimal(10,2)",
          "decimal(19,0)", "decimal(20,0)", "decimal(30,10)", "decimal(37,30)", "decimal(38,0)", "decimal(38,6)",
          "decimal(38,18)", "decimal(38,37)", "decimal(38,38)", "float", "double", "string", "binary", "date",

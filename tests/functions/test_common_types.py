@@ -8,18 +8,19 @@ import pyarrow as pa
 import pytest
 
 import panewise as pw
-from functions.common_types import FORMS, expression, recorded
+from functions.common_types import FORMS, SET_OPERATIONS, expression, recorded
 from functions.spark_types import arrow_type, normal_name, parse, spark_name
 from panewise.core.errors import EvaluationError, PanewiseError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.engines.oracle.column_types import type_of as type_in_the_oracle
+from panewise.engines.oracle.scalar.coercion import compared as compared_in_the_oracle
 from panewise.engines.oracle.scalar.coercion import united as united_in_the_oracle
 from panewise.engines.oracle.scalar.types import Type, from_arrow
 from panewise.functions import type_of
-from panewise.functions.unions import united
+from panewise.functions.unions import EXCEPT_ALL, UNION, united
 
 ASKED, ROWS = recorded()
-BRANCHES = FORMS[1:]
+OPERATORS = {"union": UNION, "except": EXCEPT_ALL}
 
 
 def named(kinds: tuple[str, ...]) -> dict[str, pa.DataType]:
@@ -44,17 +45,20 @@ def element(kind: str, form: str) -> str:
 
 def in_process(kinds: tuple[str, ...], form: str) -> str:
     columns = named(kinds)
-    if form == "union":
-        return spark_name(united([pa.schema({"c": kind}) for kind in columns.values()]).field("c").type)
+    if form in SET_OPERATIONS:
+        parts = [pa.schema({"c": kind}) for kind in columns.values()]
+        return spark_name(united(parts, OPERATORS[form]).field("c").type)
     return element(spark_name(type_of(Scalar.parse(expression(form, list(columns))), pa.schema(list(columns.items())))),
                    form)
 
 
 def in_the_oracle(kinds: tuple[str, ...], form: str) -> str | None:
     columns = {name: from_arrow(kind) for name, kind in named(kinds).items()}
-    if form == "union":
+    if form in SET_OPERATIONS:
+        of_two = united_in_the_oracle if form == "union" else compared_in_the_oracle
+
         def meet(one: Type | None, other: Type) -> Type | None:
-            return None if one is None else united_in_the_oracle(one, other)
+            return None if one is None else of_two(one, other)
 
         found = reduce(meet, columns.values())  # type: ignore[arg-type]
         return None if found is None else str(found)
@@ -66,7 +70,13 @@ def in_the_oracle(kinds: tuple[str, ...], form: str) -> str | None:
 def test_types_meet_as_spark_has_them(engine: object, form: str) -> None:
     found = {one.kinds: refused(lambda one=one: engine(one.kinds, form)) for one in ASKED}  # type: ignore[operator, misc]
     expected = {one.kinds: normal(one.said[form]) for one in ASKED}
-    assert {kinds: kind for kinds, kind in found.items() if kind != expected[kinds]} == {}
+    differ = {kinds for kinds, kind in found.items() if kind != expected[kinds]}
+    assert differ == {one.kinds for one in ASKED if form == "except" and is_map_of_one_type(one.kinds)}
+
+
+def is_map_of_one_type(kinds: tuple[str, ...]) -> bool:
+    """Spark refuses maps in EXCEPT ALL, whatever they are of; here those of one type are compared."""
+    return len(set(kinds)) == 1 and kinds[0].startswith("map<")
 
 
 def test_what_is_asked_meets_and_does_not() -> None:

@@ -46,6 +46,15 @@ def first_of_stream(number: int) -> int:
     return number << _ARRIVALS
 
 
+def stream_of(figure: int) -> int:
+    """The number of the stream of a row, where the rows of streams follow each other.
+
+    >>> stream_of(first_of_stream(3) + 7)
+    3
+    """
+    return figure >> _ARRIVALS
+
+
 def stream_rows(figures: Iterable[int]) -> tuple[int, ...]:
     """The figures without those of tables."""
     return tuple(figure for figure in figures if figure >= 0)

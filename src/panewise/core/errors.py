@@ -152,7 +152,7 @@ class EvaluationError(PanewiseError, ValueError):
 
     ``condition`` is Spark's name for it, such as ``DIVIDE_BY_ZERO``; ``row`` the number of the row in the batch it was
     computed in, 1-based, until it has a place: in its stream, or the instant at which it came into a relation
-    (``born``).
+    (``born``) with the arrivals of the rows it is ``made_of``, computed by the operator of a node (``over``).
 
     >>> error = EvaluationError("division by zero, in a / b", condition="DIVIDE_BY_ZERO", row=2)
     >>> print(error.placed("stream 'bids', row 102"))
@@ -164,11 +164,13 @@ class EvaluationError(PanewiseError, ValueError):
         super().__init__(f"[{condition}] {message}{f' ({where})' if where else ''}")
         self.message, self.condition, self.row, self.place = message, condition, row, place
         self.born: int | None = None
+        self.made_of: tuple[int, ...] = ()
+        self.over: object = None
 
-    def placed(self, place: str, *, born: int | None = None) -> EvaluationError:
+    def placed(self, place: str, *, born: int | None = None, made_of: tuple[int, ...] = ()) -> EvaluationError:
         """The same error, of a row that stands there."""
         found = EvaluationError(self.message, condition=self.condition, place=place)
-        found.born = born
+        found.born, found.made_of = born, made_of
         return found
 
     def __reduce__(self) -> tuple[object, ...]:

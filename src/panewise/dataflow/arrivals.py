@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from panewise.dataflow.origins import Origins
 
 
 @dataclass
@@ -14,6 +16,8 @@ class Arrivals:
     """Rows and punctuation so far; the end of an input is none."""
     mark: int = 0
     """The place of what is arriving now: of its first row, or behind it if it is a punctuation."""
+    origins: Origins = field(default_factory=Origins)
+    """Where the rows stood in their streams, for messages."""
 
     def count(self, rows: int) -> None:
         """Rows arrive."""

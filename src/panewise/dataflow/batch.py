@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -50,6 +50,8 @@ class Batch:
     """What arrived beside rows before these: their places are so much behind their positions among rows."""
     elements: Ordinals | None = None
     """Of rows that ``explode`` has made: which of those of one row of the stream each is, from 0."""
+    told: Callable[[Batch, int], str] | None = None
+    """What messages call a row at a place, where its position is no number of a row of a stream."""
 
     @classmethod
     def made(cls, table: pa.Table, first: int = 1, **more: Any) -> Batch:
@@ -123,7 +125,7 @@ class Batch:
         elements = None if self.elements is None else self.elements[places]
         signs = None if self.signs is None else self.signs[places]
         return Batch(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values, lineage,
-                     signs, self.behind, elements)
+                     signs, self.behind, elements, self.told)
 
     def filter(self, keep: npt.NDArray[np.bool_]) -> Batch:
         """Only these rows."""
@@ -148,6 +150,8 @@ def rows_of(batch: Batch) -> Iterator[None]:
         if error.row is None or error.row > batch.table.num_rows:
             raise
         at = error.row - 1
+        if batch.told is not None:
+            raise error.placed(batch.told(batch, at)) from error.__cause__
         if batch.stream:
             raise error.placed(f"stream {batch.stream!r}, row {int(batch.rows[at])}") from error.__cause__
         window = batch.table.column(WINDOW)[at].as_py() if WINDOW in batch.table.column_names else None

@@ -85,6 +85,8 @@ class StreamInput:
         self.rows = 0
         self.after = 0
         """What is added to the numbers of its rows among all: where streams are ordered, they follow those before."""
+        self.numbered = True
+        """Whether its rows are all there are, so that their numbers are those of the stream."""
         self.finished = False
         self._names = list(schema.columns)
         self._usual: pa.Schema | None = None
@@ -107,8 +109,16 @@ class StreamInput:
         first, arrived = self.rows + 1, self.after + arrived
         numbers = range(first, first + count) if places is None else first + places
         batch = Batch(table, self.name, numbers, range(arrived + 1, arrived + 1 + count), bounds,
-                      values)
+                      values, told=None if self.numbered else self._told)
         return batch, made
+
+    def _told(self, batch: Batch, at: int) -> str:
+        """A row that has no number here."""
+        of = f"stream {self.name!r}"
+        if batch.values is None or self.attribute is None:
+            return of
+        time = self.schema.ordinal_kind(self.attribute).text(int(batch.values[at]))
+        return f"{of}, a row of {self.attribute} = {time}"
 
     def _complete(self, table: pa.Table) -> pa.Table:
         """All declared columns; those that were not given are null."""

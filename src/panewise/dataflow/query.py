@@ -173,6 +173,8 @@ class Query(QueryOutputs):
         assert self._admission is not None
         self._admission.note(admitted)
         self._arrivals.count(table.num_rows)
+        if self.relation is not None:
+            self._arrivals.origins.came(stream, taken[0][1].arrived, taken[0][1].positions)
         if self.relation is not None and self.relation.watch is not None:
             self.relation.watch.rows(stream, table)
         missed += graph.settle()
@@ -311,6 +313,7 @@ class Query(QueryOutputs):
         late_count, tables = self._late.snapshot()
         header: dict[str, Any] = {"query": self.fingerprint, "late": self.late.value, "late_count": late_count,
                                   "arrived": [self._arrivals.rows, self._arrivals.place],
+                                  "origins": self._arrivals.origins.saved(),
                                   "promises": self._promises.snapshot(), "extra": dict(extra or {})}
         if self._admission is not None:
             header["graph"] = self.graph.save(store)
@@ -333,6 +336,7 @@ class Query(QueryOutputs):
             self.graph.load(header["graph"], store)
             self._admission.restore(header["admission"])
         self._arrivals.rows, self._arrivals.place = header["arrived"]
+        self._arrivals.origins.become(header.get("origins", ()))
         self._late.restore(header["late_count"], tables)
         self._promises.restore(header["promises"])
         return dict(header["extra"])
@@ -346,8 +350,9 @@ class Query(QueryOutputs):
         their order, but not which of two rows of different streams came first.
         """
         numbers = numbered(self._named)
+        self._arrivals.origins.by_stream(list(numbers))
         for source in self.sources:
-            source.after = first_of_stream(numbers[source.name])
+            source.after, source.numbered = first_of_stream(numbers[source.name]), False
 
     def ordering_columns(self) -> dict[str, str | None]:
         """The column that orders each input and that promises about it name; None where arrival does."""

@@ -135,6 +135,11 @@ def is_time(of: pa.DataType) -> bool:
     return of in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 
 
+def is_interval(of: pa.DataType) -> bool:
+    """The three kinds of intervals."""
+    return of in (INTERVAL_DAYS, INTERVAL_MONTHS, INTERVAL)
+
+
 def is_nested(of: pa.DataType) -> bool:
     """ARRAY, MAP and STRUCT."""
     return bool(t.is_list(of) or t.is_map(of) or t.is_struct(of))
@@ -216,7 +221,8 @@ def tightest(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """The common type of two operands or branches, text beside another atomic type included.
 
-    Text beside an integer is read as BIGINT, beside a fraction as DOUBLE, beside anything else as that type.
+    Text beside an integer is read as BIGINT, beside a fraction as DOUBLE, beside anything else as that type; only
+    beside an interval it does not say which kind of interval it is.
 
     >>> wider(STRING, INT), wider(STRING, DATE), wider(STRING, FLOAT)
     (DataType(int64), DataType(date32[day]), DataType(double))
@@ -228,7 +234,7 @@ def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         if text == STRING and not is_nested(else_):
             if is_integer(else_):
                 return BIGINT
-            return DOUBLE if is_number(else_) else else_
+            return DOUBLE if is_number(else_) else None if is_interval(else_) else else_
     return None
 
 

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from panewise.core.errors import QuantityError, SqlError
 from panewise.core.schema import Catalog
-from panewise.functions.unions import met, of_arrow
 from panewise.plan import nodes as n
 from panewise.sql import syntax
 from panewise.sql.aggregation import Aggregation
@@ -22,6 +21,7 @@ from panewise.sql.parameters import Parameters
 from panewise.sql.parser import STREAM_OPERATORS
 from panewise.sql.projection import Projector
 from panewise.sql.relations import BoundWindow, Relation, Scope, Visible
+from panewise.sql.set_operations import MeetingColumns
 from panewise.sql.sources import SourceBinder, apply_window
 from panewise.sql.windows.bracket_windows import WindowBinder
 from panewise.sql.windows.window_times import with_time
@@ -46,6 +46,7 @@ class Binder:
                  lenient: bool) -> None:
         self.expressions = Expressions(text, parameters)
         self.error = self.expressions.error
+        self.columns = MeetingColumns(self.error)
         self.windows = WindowBinder(self.expressions)
         self.sources = SourceBinder(catalog, self.windows, self.query)
         self.joins = JoinBinder(self.expressions, self._exists_source)
@@ -98,22 +99,11 @@ class Binder:
         if not (left.open or right.open) and len(left.columns) != len(right.columns):
             raise self.error(f"{step.operator} of {len(left.columns)} and {len(right.columns)} columns", step.span,
                              f"select as many on both sides: {listed(left.columns)} and {listed(right.columns)}")
-        self._check_types(left, right, step)
+        self.columns.check(left, right, step)
         inside = internal or right.internal
         if inside is not None and step.operator != "UNION ALL":
             raise self._internal(inside, step.operator)
         return right
-
-    def _check_types(self, left: Relation, right: Relation, step: syntax.SetOperation) -> None:
-        """Columns that meet have one type that holds both, where the types are known here already."""
-        for ours, theirs in zip(left.columns, right.columns, strict=False):
-            types = [r.types.get(name) for r, name in ((left, ours), (right, theirs))]
-            if types[0] is None or types[1] is None or types[0] == types[1]:
-                continue
-            if (met if step.operator.startswith("UNION") else of_arrow)(*types) is None:
-                raise self.error(f"{step.operator} of columns whose types differ: {ours!r} is {types[0]} and "
-                                 f"{theirs!r} is {types[1]}", step.span,
-                                 f"cast one of them: CAST({theirs} AS ...)")
 
     def _internal(self, span: syntax.Span, what: str) -> SqlError:
         return self.error(f"an INTERNAL window under {what}", span,

@@ -13,6 +13,7 @@ from panewise.core.schema import Catalog, SourceKind, SourceSchema
 from panewise.plan.nodes import Named, Source, Table, Union, Window
 from panewise.sql.hints import did_you_mean, listed
 from panewise.sql.relations import BoundWindow, Relation, match_name
+from panewise.sql.set_operations import types_of
 from panewise.sql.syntax import Bracket, From, JoinClause, NamedSource, Query, Span, SubQuery
 from panewise.sql.windows.bracket_windows import WindowBinder
 
@@ -121,8 +122,9 @@ class SourceBinder:
         )
 
     def _same_types(self, first: Relation, other: Relation, span: Span) -> None:
+        ours, theirs = types_of(first), types_of(other)
         for a, b in zip(first.columns, other.columns, strict=False):
-            one, two = first.types.get(a), other.types.get(b)
+            one, two = ours.get(a), theirs.get(b)
             if one is not None and two is not None and _family(one) != _family(two):
                 raise self.error(f"a union of {a} ({one}) and {b} ({two})", span,
                                  "columns are matched by position: select them in the same order, or cast")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.errors import PlanError
+from panewise.core.errors import EvaluationError, PlanError
 from panewise.core.join_kinds import LEFT, RIGHT
 from panewise.core.ordinals import OrdinalKind, Ordinals, to_ordinals
 from panewise.core.scalar import Scalar
 from panewise.dataflow.batch import Batch, rows_of
 from panewise.dataflow.operators.base import Item, Keeping, Mask
 from panewise.dataflow.operators.lineage import SideLineage, lineage_of
+from panewise.dataflow.rows_in_words import made_by
 from panewise.functions import evaluate, type_of
 from panewise.kernels.contract.state_file import Saved
 from panewise.kernels.joins.keys import common_type
@@ -110,8 +112,9 @@ class StreamJoin(Keeping):
         elif self.takes_late:
             behind = _behind(batch, late)
         rows = self._with_keys(side, batch, times)
-        results = self.join.process(side, rows, times) if behind is None else \
-            self.join.process(side, rows, times, behind)
+        with self._pairs_told():
+            results = self.join.process(side, rows, times) if behind is None else \
+                self.join.process(side, rows, times, behind)
         return self._put(results, batch.stream)
 
     def _put(self, results: pa.Table, stream: str) -> Batch:
@@ -138,7 +141,20 @@ class StreamJoin(Keeping):
             bounds = np.maximum(*sides)
         elif behind is not None and self._asked is not None:
             bounds = np.ascontiguousarray(behind[:, self._asked])
-        return Batch(results, stream, numbers, numbers, bounds, lineage=lineage)
+        return Batch(results, stream, numbers, numbers, bounds, lineage=lineage, told=self._told)
+
+    def _told(self, batch: Batch, at: int) -> str:
+        """A row that it has made, in words: its values are in the message already."""
+        del batch, at
+        return made_by(self.node)
+
+    @contextmanager
+    def _pairs_told(self) -> Iterator[None]:
+        """A condition that fails on a pair says so."""
+        try:
+            yield
+        except EvaluationError as error:
+            raise error.placed(made_by(self.node)) from error.__cause__
 
     @property
     def depth(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from panewise.core.beginning import ALWAYS
 from panewise.core.errors import EvaluationError, PlanError
 from panewise.core.ordinals import OrdinalKind
 from panewise.dataflow.arrivals import Arrivals
@@ -26,6 +27,7 @@ from panewise.dataflow.relations.ports import MadePort, Ports, StreamPort
 from panewise.dataflow.relations.results import result_form
 from panewise.dataflow.relations.steps import Steps
 from panewise.dataflow.relations.watched import PlanWatch
+from panewise.dataflow.rows_in_words import row_in_words
 from panewise.kernels.contract.state_file import Saved
 from panewise.plan.dataflow import RelationStep
 from panewise.planner.facts.closing import promised
@@ -150,13 +152,16 @@ class Relation(Keeping):
 
     @contextmanager
     def _failures_dated(self) -> Iterator[None]:
-        """An expression that fails on a row says when that came in, as times of results read."""
+        """An expression that fails on a row says which that is, and when it came in, as times of results read."""
         try:
             yield
         except EvaluationError as error:
             if error.born is None:
                 raise
-            raise error.placed(f"a row that came in at {self.kind.text(error.born)}") from error.__cause__
+            what = row_in_words(error.over, error.made_of, self._arrivals.origins)
+            when = f"came in at {self.kind.text(error.born)}" if error.born > ALWAYS else ""
+            place = f"{what}, {when}" if what and when else what or f"a row that {when}"
+            raise error.placed(place) from error.__cause__
 
     # -- what is known
 

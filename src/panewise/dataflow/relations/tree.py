@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.core.errors import EvaluationError
 from panewise.kernels.relations.edges.delta import Delta
 from panewise.kernels.relations.edges.operator import RelationOperator
 from panewise.plan import nodes as n
@@ -38,7 +39,12 @@ class Stage:
 
     def step(self, upto: int) -> Delta:
         """Inputs first, in order, so that the numbers of rows ascend."""
-        delta = self.operator.step([stage.step(upto) for stage in self.inputs], upto)
+        below = [stage.step(upto) for stage in self.inputs]
+        try:
+            delta = self.operator.step(below, upto)
+        except EvaluationError as error:
+            error.over = self.plan.node
+            raise
         self.told.lives += len(delta.lives)
         self.told.ends += len(delta.ends)
         return delta

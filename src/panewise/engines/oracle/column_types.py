@@ -6,8 +6,8 @@ has the types of the values that arrived.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
 from panewise.aggregates.registry import resolve
@@ -18,7 +18,7 @@ from panewise.core.trees import deep_stack
 from panewise.engines.oracle.operators import shown
 from panewise.engines.oracle.scalar import Evaluator
 from panewise.engines.oracle.scalar import types as T
-from panewise.engines.oracle.scalar.coercion import united
+from panewise.engines.oracle.scalar.coercion import compared, united
 from panewise.engines.oracle.tables import TableChange
 from panewise.plan import nodes as n
 from panewise.progress.timeline import Timeline
@@ -61,7 +61,9 @@ class ColumnTypes:
                 counted = {n.POSITION_COLUMN: T.LONG} if node.clause.numbered else {}
                 return self._of(node.input) | counted
             case n.Union():
-                return self._union(node)
+                return self._met(node, node.columns, node.parts)
+            case n.BagDifference():
+                return self._met(node, tuple(self._of(node.left)), (node.left, node.right))
             case n.WindowAggregate():
                 extent = {node.window_column: self._extent(node)}
                 times = dict.fromkeys(node.times, self._instant(node))
@@ -98,14 +100,15 @@ class ColumnTypes:
             return declared
         return kind
 
-    def _union(self, node: n.Union) -> Types:
-        parts = [list(self._of(part).values()) for part in node.parts]
-        names = node.columns or tuple(self._of(node.parts[0]))
+    def _met(self, node: n.Node, columns: Sequence[str], inputs: Sequence[n.Node]) -> Types:
+        parts = [list(self._of(part).values()) for part in inputs]
+        names = columns or tuple(self._of(inputs[0]))
+        operator, meet = ("UNION", united) if isinstance(node, n.Union) else ("EXCEPT ALL", compared)
         found = {}
         for name, kinds in zip(names, zip(*parts, strict=False), strict=False):
-            common = reduce(_widened, kinds)
+            common = reduce(partial(_widened, meet), kinds)
             if common is None:
-                raise SchemaError(f"the inputs of a UNION differ in their types: column {name!r} is "
+                raise SchemaError(f"the inputs of {operator} differ in their types: column {name!r} is "
                                   f"{' and '.join(dict.fromkeys(map(str, kinds)))}")
             found[name] = common
         return found
@@ -131,8 +134,9 @@ def evaluator(scalar: Scalar, types: Mapping[str, T.Type]) -> Evaluator:
         return Evaluator(scalar.sql, read)
 
 
-def _widened(one: T.Type | None, other: T.Type | None) -> T.Type | None:
-    return None if one is None or other is None else united(one, other)
+def _widened(meet: Callable[[T.Type, T.Type], T.Type | None], one: T.Type | None,
+             other: T.Type | None) -> T.Type | None:
+    return None if one is None or other is None else meet(one, other)
 
 
 def observed(values: Iterable[Any]) -> T.Type:

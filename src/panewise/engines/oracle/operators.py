@@ -71,10 +71,10 @@ def bag_union(d: Definition, node: Union, parts: Sequence[Sequence[Tup]]) -> lis
     """All rows of all parts, columns by position under the first part's names, in the types the parts meet in."""
     names = node.columns or next((tuple(rows[0].values) for rows in parts if rows), ())
     return [replace(t, values=renamed(t.values, names), key=(i, t.key)) for i, rows in enumerate(parts)
-            for t in _in_types(d, node, node.parts[i], rows)]
+            for t in in_types(d, node, node.parts[i], rows)]
 
 
-def _in_types(d: Definition, node: Union, part: Node, rows: Sequence[Tup]) -> Sequence[Tup]:
+def in_types(d: Definition, node: Node, part: Node, rows: Sequence[Tup]) -> Sequence[Tup]:
     """Rows of a part with the values that CAST makes of them."""
     kinds = d.expressions.types.of(part)
     casts = {name: Scalar.parse(f"CAST({Scalar.column(name).sql} AS {wanted})")

@@ -7,7 +7,7 @@ after all rows of tau.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -60,7 +60,8 @@ def relation_of(d: Definition, node: n.Node, tau: int, *, external: bool) -> lis
         case n.Existence():
             return _existence(d, node, below(0), below(1))
         case n.BagDifference():
-            return bag_difference(below(0), below(1))
+            return bag_difference(operators.in_types(d, node, node.left, below(0)),
+                                  operators.in_types(d, node, node.right, below(1)))
         case n.GroupAggregate():
             if tau < ALWAYS and not below() and d.relation(node.input, ALWAYS, external=external):
                 return []  # it never had no rows
@@ -163,7 +164,7 @@ def _existence(d: Definition, node: n.Existence, left: list[Tup], right: list[Tu
                                        node.right)) is wanted]
 
 
-def bag_difference(left: list[Tup], right: list[Tup]) -> list[Tup]:
+def bag_difference(left: Sequence[Tup], right: Sequence[Tup]) -> list[Tup]:
     """Of k1 copies on the left and k2 on the right the k1 - k2 youngest of the left (rule U10)."""
     surplus = Counter(value_of(t.values) for t in left)
     surplus.subtract(Counter(value_of(t.values) for t in right))

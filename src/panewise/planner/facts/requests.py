@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from panewise.aggregates.registry import resolve
-from panewise.core.errors import PanewiseError, SchemaError
+from panewise.core.errors import PanewiseError, PlanError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.functions import type_of
-from panewise.functions.unions import united
+from panewise.functions.unions import EXCEPT_ALL, UNION, united
 from panewise.kernels.catalog import Request
 from panewise.kernels.contract.partials import BoundAggregate, bind
 from panewise.plan import nodes as n
@@ -69,12 +69,18 @@ def _results(node: n.WindowAggregate, below: pa.Schema) -> pa.Schema:
                       *(pa.field(name, instant) for name in node.times)])
 
 
+def operator_of(node: n.Union | n.BagDifference) -> str:
+    """What a set operation is called."""
+    return UNION if isinstance(node, n.Union) else EXCEPT_ALL
+
+
 def schema_of(node: n.Node) -> pa.Schema | None:
     """The columns a node puts out, with types; None when a source has not told its own."""
     if isinstance(node, n.Named):
         columns = {name: node.schema.columns.get(name) for name in node.columns}
         return pa.schema(list(columns.items())) if columns and None not in columns.values() else None
-    found = [schema_of(below) for below in (node.inputs if isinstance(node, n.Union | n.Computed) else node.passes)]
+    below_all = isinstance(node, n.Union | n.BagDifference | n.Computed)
+    found = [schema_of(below) for below in (node.inputs if below_all else node.passes)]
     below = [schema for schema in found if schema is not None]
     if len(below) < len(found):
         return None
@@ -97,9 +103,9 @@ def schema_of(node: n.Node) -> pa.Schema | None:
             return pa.schema([*fields, *(pa.field(name, f.type) for name, f in zip(node.names, made, strict=True))])
         case n.Qualify():
             return pa.schema([(f"{node.alias}.{f.name}", f.type) for f in fields])
-        case n.Union():
+        case n.Union() | n.BagDifference():
             try:
-                return united(below)
-            except SchemaError:
+                return united(below, operator_of(node))
+            except (PlanError, SchemaError):
                 return None
     return pa.schema(fields)

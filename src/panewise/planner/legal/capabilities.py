@@ -21,6 +21,7 @@ from panewise.planner.legal import refusals
 from panewise.planner.legal.joins_of_streams import stream_join_gaps
 from panewise.planner.legal.refusals import Said
 from panewise.planner.legal.relational import is_nested, is_relational, relational_gaps
+from panewise.planner.legal.typing import check_set_operations
 from panewise.windows import KINDS
 from panewise.windows.base import ContextClass
 from panewise.windows.predicate import PredicateWindow
@@ -218,6 +219,7 @@ def check(plan: n.Node, engine: str) -> None:
             for clause in (window.clause for window in exposed_windows(node.input)):
                 if isinstance(clause.spec, SlidingWindow) and clause.spec.slide > 1:
                     _refuse_floods(clause, "is shown at {:,} refreshes, each with results of its own")
+    check_set_operations(plan)
     refuse_hidden(plan)
 
 

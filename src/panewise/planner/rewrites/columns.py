@@ -85,14 +85,14 @@ def by_position(node: n.Union, part: n.Node) -> Mapping[str, str] | None:
     return dict(zip(names, own, strict=True))
 
 
-def cast_columns(union: n.Union) -> frozenset[str]:
-    """The columns of a union that are of another type than in one of its parts.
+def cast_columns(node: n.Union | n.BagDifference) -> frozenset[str]:
+    """The columns of a set operation that are of another type than in one of its parts.
 
-    There the union casts: what is computed or compared below it may be something else than above. Types that are not
+    There it casts: what is computed or compared below it may be something else than above. Types that are not
     known are taken to be the same.
     """
     try:
-        whole, parts = schema_of(union), [schema_of(part) for part in union.parts]
+        whole, parts = schema_of(node), [schema_of(part) for part in node.inputs]
     except PanewiseError:  # what is wrong with the query is said when it is run
         return frozenset()
     if whole is None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from panewise.plan import nodes as n
 from panewise.planner.rewrites.base import Forms, Role, rule
-from panewise.planner.rewrites.columns import apart, belongs, by_position
+from panewise.planner.rewrites.columns import apart, belongs, by_position, cast_columns
 from panewise.planner.rewrites.scalars import all_movable, columns_read, movable, renamed, substituted
 
 Existence = n.SemiJoin | n.AntiJoin
@@ -70,7 +70,7 @@ def difference_above_join(node: n.Node) -> Forms:
     for position, side in enumerate(node.inputs):
         if isinstance(side, n.BagDifference) and apart(side.right, node.inputs[1 - position]):
             names = by_position(n.Union(side.inputs), side.right)
-            if names is not None:
+            if names is not None and not cast_columns(side):
                 predicate = None if node.predicate is None else renamed(node.predicate, names)
                 yield n.BagDifference(with_side(node, position, side.left),
                                       replace(with_side(node, position, side.right), predicate=predicate))

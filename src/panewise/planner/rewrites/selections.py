@@ -123,7 +123,8 @@ def selection_below_distinct(node: n.Node) -> Forms:
 def selection_below_difference(node: n.Node) -> Forms:
     """σ(R − Q) = σ(R) − σ(Q): all copies of a value pass or fail together, on both sides; columns by position."""
     match node:
-        case n.Filter(input=n.BagDifference(left=left, right=right), predicate=predicate) if movable(predicate):
+        case n.Filter(input=n.BagDifference(left=left, right=right) as difference, predicate=predicate) if \
+                movable(predicate) and not predicate.columns & cast_columns(difference):
             names = by_position(n.Union((left, right)), right)
             if names is not None:
                 yield n.BagDifference(n.Filter(left, predicate), n.Filter(right, renamed(predicate, names)))

@@ -89,6 +89,22 @@ def united(left: T.Type, right: T.Type) -> T.Type | None:
     return widest(left, right) or (left if _nameless(left) == _nameless(right) else None)
 
 
+def compared(left: T.Type, right: T.Type) -> T.Type | None:
+    """The type that two columns of EXCEPT ALL meet in: maps are not compared, nor structs of other names."""
+    return left if left == right else None if _has_map(left) or _has_map(right) else widest(left, right)
+
+
+def _has_map(kind: T.Type) -> bool:
+    match kind:
+        case T.Map():
+            return True
+        case T.Array():
+            return _has_map(kind.element)
+        case T.Struct():
+            return any(_has_map(field) for _, field in kind.fields)
+    return False
+
+
 def _nameless(kind: T.Type) -> T.Type:
     match kind:
         case T.Array():

@@ -30,7 +30,7 @@ from panewise.dataflow.row_fates import RowFates
 from panewise.dataflow.signs import tells_signs, wrong_sign
 from panewise.dataflow.times_of_rows import no_time, row_text, too_far
 from panewise.engines.spark.host.wire import BAD, CONTROL, POSITION
-from panewise.engines.spark.lower.stateless_steps import data_columns, quoted, scalar_column
+from panewise.engines.spark.lower.stateless_steps import data_columns, quoted, rows_of_streams, scalar_column
 from panewise.engines.spark.observe.observed import new_metric
 from panewise.files.types import normal_schema, normalise
 from panewise.plan.nodes import Named, Node
@@ -136,7 +136,8 @@ class _Sorted:
 
     @property
     def _bad(self) -> Column:
-        seen = [F.coalesce(scalar_column(condition, self.frame), F.lit(False)) for condition in self.conditions]
+        of = rows_of_streams(self.name)
+        seen = [F.coalesce(scalar_column(condition, self.frame, of), F.lit(False)) for condition in self.conditions]
         return self._wrong | (self._untimed & reduce(or_, seen) if seen else self._untimed)
 
     def _rows(self, found: Column) -> Column:

@@ -133,13 +133,13 @@ class Fragment:
 
     def rows_with(self, *more: Column) -> DataFrame:
         """As ``rows``, with further columns computed from the input."""
-        columns = [self.ordinal.alias(ORDINAL)]
+        columns, of = [self.ordinal.alias(ORDINAL)], steps.rows_of(self.node.input)
         for name, key in zip(self.keys, self.node.keys, strict=True):
-            columns.append(steps.scalar_column(key.scalar, self.below).alias(name))
+            columns.append(steps.scalar_column(key.scalar, self.below, of).alias(name))
         for name, column in zip(self.partition, self.clause.partition, strict=True):
             if name not in self.keys:
                 columns.append(steps.quoted(column).alias(name))
-        columns += [steps.scalar_column(argument, self.below).alias(name)
+        columns += [steps.scalar_column(argument, self.below, of).alias(name)
                     for argument, name in self._argument_names.items()]
         return self.below.select(*columns, *map(steps.quoted, steps.side_columns(self.below)), *more)
 

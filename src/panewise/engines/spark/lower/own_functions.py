@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from panewise.core.errors import UnsupportedError
+from panewise.core.errors import EvaluationError, UnsupportedError
 from panewise.core.scalar import Scalar
 from panewise.engines.spark.host.wire import CONTROL
 from panewise.engines.spark.lower.quoting import quoted
@@ -22,8 +22,8 @@ from panewise.engines.spark.lower.types import arrow_type, spark_type
 from panewise.functions import evaluate, type_of
 
 
-def computed_in_python(scalar: Scalar, frame: DataFrame) -> Column:
-    """A column of the expression over the rows of a DataFrame."""
+def computed_in_python(scalar: Scalar, frame: DataFrame, of: str = "") -> Column:
+    """A column of the expression over the rows of a DataFrame; ``of`` says what they are, where it fails on one."""
     if not hasattr(F, "arrow_udf"):
         raise UnsupportedError("functions of your own need Arrow functions, which PySpark has from 4.1 on")
     kinds = {field.name.lower(): field for field in frame.schema.fields}
@@ -35,12 +35,12 @@ def computed_in_python(scalar: Scalar, frame: DataFrame) -> Column:
     given = [quoted(name) for name in (*beside, *read)]
     if not given:  # Spark wants an argument, to say how many rows there are
         given = [F.lit(0)]
-    udf = F.arrow_udf(_computation(scalar, schema, returns, zone, promises=bool(beside)), spark_type(returns))
+    udf = F.arrow_udf(_computation(scalar, schema, returns, zone, of, promises=bool(beside)), spark_type(returns))
     column: Column = udf(*given)
     return column
 
 
-def _computation(scalar: Scalar, schema: pa.Schema, returns: pa.DataType, zone: str, *,
+def _computation(scalar: Scalar, schema: pa.Schema, returns: pa.DataType, zone: str, of: str, *,
                  promises: bool) -> Callable[..., pa.Array]:
     """What workers run."""
 
@@ -52,7 +52,10 @@ def _computation(scalar: Scalar, schema: pa.Schema, returns: pa.DataType, zone: 
             data = [column.filter(own) for column in data]
         arrays = [column.cast(field.type) for column, field in zip(data, schema, strict=False)]
         table = pa.table(arrays, schema=schema) if len(schema) else pa.table({"": pa.nulls(count)})
-        (found,) = evaluate([scalar], table, zone)
+        try:
+            (found,) = evaluate([scalar], table, zone)
+        except EvaluationError as error:
+            raise (error.placed(f"a row {of}") if of else error) from error.__cause__
         found = found.cast(returns)
         if own is None or count == rows:
             return found

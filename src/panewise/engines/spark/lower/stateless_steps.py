@@ -6,6 +6,7 @@ punctuation has no data, so no filter may drop it and no expression may fail on 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -25,28 +26,54 @@ from panewise.engines.spark.lower.own_functions import computed_in_python
 from panewise.engines.spark.lower.quoting import quoted as quoted  # noqa: PLC0414 (known by this name elsewhere)
 from panewise.engines.spark.lower.types import arrow_type
 from panewise.engines.spark.session.failures import refuse, while_it_lives
-from panewise.plan.nodes import Explode, Filter, Node, Project, Qualify, Source, Union
+from panewise.plan.nodes import Explode, Filter, Named, Node, Project, Qualify, Source, Union
 from panewise.planner.rewrites.scalars import conjuncts
 
 STATELESS = (Source, Filter, Project, Explode, Qualify, Union)
 MANY_TERMS = 200
 """Terms between ANDs that Spark may take apart."""
+MOST_PARTS = 256
+"""Parts of a UNION that Spark is given: it plans each of them as a query, and reads its stream for each."""
 PASSING = "strategy: columns and filters in the JVM, with functions of your own in Python; rows pass as they come"
 
 
-def scalar_column(scalar: Scalar, frame: DataFrame) -> Column:
-    """A scalar expression over rows of a DataFrame, as Spark evaluates it; in Python with functions of the user."""
-    return computed_in_python(scalar, frame) if called_in(scalar.sql) else F.expr(scalar.sql)
+def scalar_column(scalar: Scalar, frame: DataFrame, of: str = "") -> Column:
+    """A scalar expression over rows of a DataFrame, as Spark evaluates it; in Python with functions of the user.
+
+    ``of`` says what the rows are. It is a comment in the text that Spark shows where the expression fails on a row.
+    """
+    if called_in(scalar.sql):
+        return computed_in_python(scalar, frame, of)
+    return F.expr(f"{scalar.sql} /* {of} */" if of and scalar.column_name is None else scalar.sql)
 
 
-def condition_column(predicate: Scalar, frame: DataFrame) -> Column:
+def rows_of(*nodes: Node) -> str:
+    """What rows of these nodes are called in a message.
+
+    >>> from panewise.core.schema import SourceSchema
+    >>> rows_of(Filter(Source("a*/b", SourceSchema()), Scalar("x > 1")))
+    'of a b'
+    """
+    names = dict.fromkeys(below.name for node in nodes for below in node.walk() if isinstance(below, Named))
+    return rows_of_streams(*names)
+
+
+def rows_of_streams(*names: str) -> str:
+    """The same by the names of the streams; nothing in them may end a comment, or begin another.
+
+    Short, because Spark shows 32 characters behind an expression.
+    """
+    return "of " + ", ".join(re.sub(r"[^\w.-]+", " ", name) for name in names)
+
+
+def condition_column(predicate: Scalar, frame: DataFrame, of: str = "") -> Column:
     """A condition by which Spark selects rows.
 
     Spark takes a condition apart at its ANDs and puts it together as one chain, whose depth is the number of terms:
     thousands of them overflow the JVM's stack. What is an argument of a function stays as it is; a condition that is
     null selects nothing, so it may be false.
     """
-    found = scalar_column(predicate, frame)
+    found = scalar_column(predicate, frame, of)
     return F.coalesce(found, F.lit(False)) if len(conjuncts(predicate)) > MANY_TERMS else found
 
 
@@ -73,14 +100,15 @@ def lower(node: Node, inputs: Mapping[str, DataFrame], *, ordered: bool = False)
                                "use `--engine oracle` or `--engine embedded`")
     below = lower(node.inputs[0], inputs, ordered=ordered)
     if isinstance(node, Filter):
-        return filtered(below, node.predicate)
+        return filtered(below, node.predicate, rows_of(node))
     if isinstance(node, Explode):
         require(below, node.collection.columns)
-        made = exploded(node, below, scalar_column(node.collection, below), ordered=ordered)
+        made = exploded(node, below, scalar_column(node.collection, below, rows_of(node)), ordered=ordered)
         return made.select(*map(quoted, data_columns(made)), *map(quoted, side_columns(made)))
     if isinstance(node, Project):
         require(below, {c for item in node.items for c in item.scalar.columns})
-        items = [scalar_column(item.scalar, below).alias(item.name) for item in node.items]
+        of = rows_of(node)
+        items = [scalar_column(item.scalar, below, of).alias(item.name) for item in node.items]
     else:
         items = [quoted(c).alias(*node.shown_as(c)) for c in data_columns(below)]
     return below.select(*items, *map(quoted, side_columns(below)))
@@ -99,10 +127,10 @@ def passed_on(plan: Node, inputs: Mapping[str, DataFrame]) -> DataFrame:
     return frame.select(*map(quoted, data_columns(frame)))
 
 
-def filtered(frame: DataFrame, predicate: Scalar) -> DataFrame:
+def filtered(frame: DataFrame, predicate: Scalar, of: str = "") -> DataFrame:
     """The rows for which the predicate is true, and all punctuation."""
     require(frame, predicate.columns)
-    condition = condition_column(predicate, frame)
+    condition = condition_column(predicate, frame, of)
     if CONTROL in frame.columns:
         condition = quoted(CONTROL).isNotNull() | condition
     return frame.where(condition)
@@ -116,10 +144,12 @@ def over_results(results: DataFrame, steps: Sequence[Project | Filter], beside: 
     kept = [c for c in beside if c in results.columns]
     is_result = [quoted(c).isNull() for c in (LATE_COLUMN, CONTROL) if c in kept]
 
+    of = rows_of(*steps[:1]).replace("of", "over", 1)
+
     def computed(scalar: Scalar) -> Column:
         if scalar.column_name is not None or not is_result:
-            return scalar_column(scalar, results)
-        return F.when(reduce(and_, is_result), scalar_column(scalar, results))
+            return scalar_column(scalar, results, of)
+        return F.when(reduce(and_, is_result), scalar_column(scalar, results, of))
 
     for step in steps:
         if isinstance(step, Filter):
@@ -193,6 +223,10 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> DataFrame:
     """Rows by position, each with the number of the input it came from: only the minimum of their progress holds."""
+    if len(node.parts) > MOST_PARTS:
+        raise UnsupportedError(f"UNION of {len(node.parts):,} parts, of at most {MOST_PARTS} on Spark, which reads the "
+                               "stream again for each: write what they have in common once, with OR in WHERE or "
+                               "explode(array(...)) in SELECT, or use engine='embedded'")
     deepest = depth(node) if ordered else 0
     parts = [spread(lower(part, inputs, ordered=ordered), deepest - depth(part) if ordered else 0)
              for part in node.parts]
@@ -207,10 +241,16 @@ def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> Da
             raise SchemaError(f"UNION needs equal numbers of columns: {', '.join(names)} and {', '.join(columns)}")
         renamed = [quoted(c).alias(n) for c, n in zip(columns, names, strict=True)]
         aligned.append(part.select(*renamed, *(_side(part, c, number) for c in sides)))
-    whole = aligned[0]
-    for part in aligned[1:]:
-        whole = whole.union(part)
-    return whole
+    return united(aligned)
+
+
+def united(parts: Sequence[DataFrame]) -> DataFrame:
+    """One after the other, in pairs of pairs: Spark looks through what it is given at each step."""
+    level = list(parts)
+    while len(level) > 1:
+        level = [one.union(*other) if other else one for one, *other in
+                 (level[place:place + 2] for place in range(0, len(level), 2))]
+    return level[0]
 
 
 def _side(part: DataFrame, name: str, number: int) -> Column:

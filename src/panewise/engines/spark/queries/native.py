@@ -31,7 +31,7 @@ from panewise.core.time import SECOND
 from panewise.engines.spark.host.wire import CONTROL, ROW_BOUND
 from panewise.engines.spark.lower.fragment import as_ordinal, result_field
 from panewise.engines.spark.lower.pane_columns import floor_division
-from panewise.engines.spark.lower.stateless_steps import data_columns, lower, quoted, scalar_column, undated
+from panewise.engines.spark.lower.stateless_steps import data_columns, lower, quoted, rows_of, scalar_column, undated
 from panewise.engines.spark.observe.observed import new_metric
 from panewise.engines.spark.session.failures import refuse
 from panewise.plan import nodes as n
@@ -135,7 +135,7 @@ def _condition(found: TwoStreams) -> Column:
         size, origin = found.bucket
         one, other = (floor_division(CLOCK.ordinal(event) - F.lit(origin), size) for event in (left, right))
         near = near & (one == other)
-    return near if found.predicate is None else near & F.expr(found.predicate.sql)
+    return near if found.predicate is None else near & F.expr(f"{found.predicate.sql} /* {rows_of(found.join)} */")
 
 
 def _lives(found: TwoStreams) -> dict[str, Column]:
@@ -154,9 +154,9 @@ def _above(plan: n.Node, join: n.Node, pairs: DataFrame, beside: list[str]) -> D
     assert isinstance(plan, n.Filter | n.Project | n.Qualify)
     below = _above(plan.input, join, pairs, beside)
     if isinstance(plan, n.Filter):
-        return below.where(scalar_column(plan.predicate, below))
+        return below.where(scalar_column(plan.predicate, below, rows_of(join)))
     if isinstance(plan, n.Project):
-        shown = [scalar_column(item.scalar, below).alias(item.name) for item in plan.items]
+        shown = [scalar_column(item.scalar, below, rows_of(join)).alias(item.name) for item in plan.items]
     else:
         shown = [quoted(c).alias(f"{plan.alias}.{c}") for c in plan.input.columns]
     return below.select(*shown, *map(quoted, beside))

@@ -23,6 +23,7 @@ from panewise.engines.spark.lower.stateless_steps import (
     data_columns,
     quoted,
     refuse_own,
+    rows_of_streams,
     scalar_column,
     source_schema,
     undated,
@@ -163,7 +164,8 @@ class Placed:
     def _value(self, item: HostedInput, name: str) -> Column:
         """A column of an input: one it has, or one that is computed here."""
         computed = self._nodes[item.name].schema.computed.get(name)
-        return quoted(name) if computed is None else scalar_column(computed, self.frames[item.name])
+        return quoted(name) if computed is None else scalar_column(
+            computed, self.frames[item.name], rows_of_streams(item.name))
 
     def _ordinal(self, item: HostedInput) -> Column:
         """The ordering attribute as a bigint; a null in a row fails the query with a message."""

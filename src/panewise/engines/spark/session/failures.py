@@ -30,6 +30,9 @@ _OVERFLOW = re.compile(
 _ONE_ROW = re.compile(r"\[(DIVIDE_BY_ZERO|REMAINDER_BY_ZERO|CAST_INVALID_INPUT|INVALID_ARRAY_INDEX(?:_IN_ELEMENT_AT)?"
                       r"|CANNOT_PARSE_TIMESTAMP|DATETIME_FIELD_OUT_OF_BOUNDS)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
 """What Spark says of a row on which an expression has no value."""
+_SHOWN = re.compile(r"== SQL[^\n]*==\n(.+?)(?: /\* (of|over) (.*?)(?: \*/|(?<=\.\.\.)))?\n *\^")
+"""The expression, and the comment that says of which streams its rows are; Spark shows the beginning of a long one."""
+ROWS = {"of": "a row of", "over": "a result over"}
 _CONDITION = re.compile(r"\[([\w.]+)\] (.*)", re.DOTALL)
 _CHECKPOINT = re.compile(
     r"\[(?:CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE_|STATE_STORE_|STREAMING_STATEFUL_OPERATOR_|STREAMING_CHECKPOINT_)"
@@ -85,7 +88,7 @@ def translate(error: BaseException) -> PanewiseError | None:
         return PanewiseError(found[2].strip())
     one_row = _ONE_ROW.search(text)
     if one_row is not None:
-        return errors.EvaluationError(one_row[2].strip(), condition=one_row[1])
+        return _of_the_jvm(one_row[2].strip(), one_row[1], text)
     arithmetic = _OVERFLOW.search(text)
     if arithmetic is not None:
         return errors.AggregateError(arithmetic[2].strip())
@@ -132,6 +135,15 @@ def _while_talking(error: BaseException | None) -> bool:
             frame = frame.tb_next
         error = error.__cause__ or error.__context__
     return False
+
+
+def _of_the_jvm(message: str, condition: str, text: str) -> errors.EvaluationError:
+    """An error of an expression that the JVM computed: Spark shows its text, and in that what the rows are."""
+    found = _SHOWN.search(text)
+    if found is None:
+        return errors.EvaluationError(message, condition=condition)
+    place = "" if found[2] is None else f"{ROWS[found[2]]} {found[3]}"
+    return errors.EvaluationError(f"{message.rstrip('.')}, in {found[1]}", condition=condition, place=place)
 
 
 def _evaluation_error(text: str) -> errors.EvaluationError:

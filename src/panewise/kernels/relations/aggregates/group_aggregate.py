@@ -155,7 +155,7 @@ class GroupAggregate(RelationOperator):
 
     def _coded(self, lives: Lives) -> Lives:
         grouped, table = self._grouped, lives.table
-        with rows_born(lives.born):
+        with rows_born(lives.born, lives.age):
             found = evaluate([*grouped.key_scalars, *self._taken], table) if len(lives) else \
                 [pa.nulls(0, f.type) for f in [*grouped.keys, *list(self._row)[1:]]]
         keys = pa.table(found[: len(grouped.keys)], schema=grouped.keys) if len(grouped.keys) else pa.table({})

@@ -49,7 +49,7 @@ class AsOfJoin(RelationOperator):
         both = pa.table([*met.table.columns, *self._table.arena.payload.take(slots).columns], schema=self.schema)
         out = Lives(both, met.uid, met.born, met.expires, self._age(met.age, slots), own_times=met.own_times)
         if self._match.residual is not None and len(out):
-            with rows_born(out.born):
+            with rows_born(out.born, out.age):
                 out = out.filter(truth(self._match.residual, out.table))
         out = replace(out.numbered(self._uids), aged=False)
         return Delta(out, ticks=rows.ticks)

@@ -152,7 +152,7 @@ class Sides:
 
     def codes(self, number: int, lives: Lives) -> Ordinals:
         """The keys of new rows of one input."""
-        with rows_born(lives.born):
+        with rows_born(lives.born, lives.age):
             return self.keys.of_rows(self._scalars[number], lives.table)
 
     def forget(self, least: int, *, always: bool = False) -> list[Ordinals | None]:

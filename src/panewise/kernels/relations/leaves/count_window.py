@@ -46,7 +46,7 @@ class CountedWindow(RelationOperator):
         """New rows take the next positions; they push others out, or in."""
         lives = inputs[0].lives
         if self.predicate is not None and len(lives):
-            with rows_born(lives.born):
+            with rows_born(lives.born, lives.age):
                 lives = lives.filter(truth(self.predicate, lives.table))
         if not len(lives):
             return Delta(Lives.none(self.schema), ticks=integers() if self._ticking else None)

@@ -54,7 +54,7 @@ class ExplodeRows(RelationOperator):
     def _exploded(self, lives: Lives) -> Lives:
         if not len(lives):
             return Lives.none(self.schema)
-        with rows_born(lives.born):
+        with rows_born(lives.born, lives.age):
             made = elements(self._generator, self._collections(lives.table), outer=self._outer)
         parents, uid = made.parents, self._uids.draw(len(made.parents))
         if self._strict and len(parents):

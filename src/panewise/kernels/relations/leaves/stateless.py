@@ -44,7 +44,7 @@ class FilterRows(RowByRow):
         """Those that pass."""
         if not len(lives):
             return lives
-        with rows_born(lives.born):
+        with rows_born(lives.born, lives.age):
             return lives.filter(truth(self.predicate, lives.table))
 
 
@@ -63,7 +63,7 @@ class ProjectRows(RowByRow):
         if not len(lives):
             return lives.with_table(self.schema.empty_table())
         if self._picked is None:
-            with rows_born(lives.born):
+            with rows_born(lives.born, lives.age):
                 return lives.with_table(pa.table(evaluate(self.scalars, lives.table), names=self.names))
         return lives.with_table(pa.Table.from_arrays([lives.table.column(name) for name in self._picked],
                                                      schema=self.schema))
@@ -99,19 +99,22 @@ class UnionRows(RelationOperator):
 
     def __init__(self, schemas: Sequence[pa.Schema], strict: Iterable[bool] | None = None) -> None:
         # where some parts carry expiry vectors all do: of the others, rows that may leave early are components alone
-        names = schemas[0].names
-        self.schema = united([RenameRows(schema, names).schema for schema in schemas])
+        self.schema = united(schemas)
         self._strict = None if strict is None else list(strict)
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Inputs are stepped one after the other, so the numbers of their rows ascend."""
-        lives = [d.lives.with_table(in_types(d.lives.table, self.schema)) for d in inputs]
+        lives = [self._typed(d.lives) for d in inputs]
         ends, reached = Ends.concat([d.ends for d in inputs]), NO_ENDS
         if self._strict is not None:
             lives = [self._vector(part, strict) for part, strict in zip(lives, self._strict, strict=True)]
             ends, reached = NO_ENDS, Ends.concat([ends, *(d.reached for d in inputs)])
         return Delta(Lives.concat(lives), ends, ticks_of(*(d.ticks for d in inputs)),
                      np.concatenate([d.settled for d in inputs]), reached=reached)
+
+    def _typed(self, lives: Lives) -> Lives:
+        with rows_born(lives.born, lives.age):
+            return lives.with_table(in_types(lives.table, self.schema))
 
     @staticmethod
     def _vector(lives: Lives, strict: bool) -> Lives:

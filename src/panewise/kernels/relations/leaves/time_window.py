@@ -52,7 +52,7 @@ class TimeWindow(RelationOperator):
         (delta,) = inputs
         lives = delta.lives
         if self.predicate is not None and len(lives):
-            with rows_born(lives.born):
+            with rows_born(lives.born, lives.age):
                 lives = lives.filter(truth(self.predicate, lives.table))
         if lives.own_times is not None:
             lives = self._still_taken(lives)

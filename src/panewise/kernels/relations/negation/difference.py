@@ -7,21 +7,22 @@ happens to are not looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from panewise.core.arrays import Ints
-from panewise.core.columns import int_columns
+from panewise.core.columns import int_columns, one_zero
 from panewise.core.compiling import compiled
-from panewise.core.errors import EvaluationError
 from panewise.core.ordinals import Ordinals
+from panewise.functions.unions import EXCEPT_ALL, in_types, united
 from panewise.kernels.groups.key_table import KeyTable
 from panewise.kernels.relations.edges.delta import Delta, Ends, Lives, Uids, integers, ticks_of
+from panewise.kernels.relations.edges.failing import rows_born
 from panewise.kernels.relations.edges.operator import RelationOperator, Saved, beneath, under
 from panewise.kernels.relations.joins.pairing import Side
-from panewise.kernels.relations.leaves.stateless import UnionRows
 from panewise.kernels.relations.negation.sweep import cells_of, signs, starts_of
 from panewise.kernels.relations.stores.arena import Growing, renumbered
 from panewise.kernels.relations.stores.codes import LeavingCodes
@@ -37,10 +38,9 @@ class Difference(RelationOperator):
     """Left rows that no right copy cancels."""
 
     def __init__(self, left: pa.Schema, right: pa.Schema, uids: Uids, copies: LeavingCodes) -> None:
-        self.schema, self._uids = left, uids
-        self._common = UnionRows([left, right]).schema  # values are compared by position
-        self._codes = KeyTable(self._common)
-        self._left = Side(left, in_order=False)
+        self.schema, self._uids = united([left, right], EXCEPT_ALL), uids  # values are compared by position
+        self._codes = KeyTable(self.schema)
+        self._left = Side(self.schema, in_order=False)
         self._shown = Growing()
         self._left_ends = Calendar()  # the own ends of left rows change what others show
         self._right = copies
@@ -49,7 +49,7 @@ class Difference(RelationOperator):
 
     def step(self, inputs: Sequence[Delta], upto: int) -> Delta:
         """Values with any event; their left rows, the right's counts at every instant."""
-        left, right = inputs
+        left, right = (self._typed(delta) for delta in inputs)
         arena = self._left.arena
         said = arena.expires.copy() if left.shortens else None
         ended = self._left.end(left.ends, left.reached)
@@ -68,13 +68,19 @@ class Difference(RelationOperator):
         self._forget()
         return Delta(out, ends, ticks_of(left.ticks, right.ticks))
 
+    def _typed(self, given: Delta) -> Delta:
+        """Rows of a side in the types that both sides meet in; what a cast makes of text may be a zero with a sign."""
+        table = given.lives.table
+        if table.schema.equals(self.schema):
+            return given
+        with rows_born(given.lives.born, given.lives.age):
+            cast = in_types(table, self.schema)
+        columns = [new if new.type == old.type else one_zero(new)
+                   for old, new in zip(table.columns, cast.columns, strict=True)]
+        return replace(given, lives=given.lives.with_table(pa.table(columns, schema=self.schema)))
+
     def _valued(self, table: pa.Table) -> Ordinals:
-        try:
-            common = table.rename_columns(self._common.names).cast(self._common)
-        except pa.ArrowInvalid as error:
-            raise EvaluationError(f"{error}, where rows of EXCEPT ALL meet in one type",
-                                  condition="CAST_INVALID_INPUT") from error
-        return self._codes.codes(common, table.num_rows)
+        return self._codes.codes(table, table.num_rows)
 
     def _right_events(self, right: Delta, upto: int) -> tuple[Ordinals, Ordinals, Ordinals]:
         lives = right.lives
