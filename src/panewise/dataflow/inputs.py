@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from panewise.core.bad_rows import BadRow, BadRowPolicy
 from panewise.core.columns import INT64
-from panewise.core.errors import SchemaError
+from panewise.core.errors import SchemaError, shown
 from panewise.core.names import unknown_name
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
@@ -239,7 +239,8 @@ class StreamInput:
             array, wrong_at = self._column([row.get(name) for row in rows], kind)
             arrays.append(array)
             for i in wrong_at:
-                bad.setdefault(i, self._bad(rows[i], i, name, f"{name!r} is {rows[i].get(name)!r}, expected {kind}"))
+                problem = f"{name!r} is {shown(rows[i].get(name))}, expected {kind}"
+                bad.setdefault(i, self._bad(rows[i], i, name, problem))
         signs = None
         if any(tells_signs(self.schema, tuple(row)) for row in rows):  # a row that does not say so comes
             signs, neither = signs_of(self.name, self.schema, [row.get(CHANGE, 1) for row in rows])
@@ -248,7 +249,7 @@ class StreamInput:
         return Checked(pa.table(arrays, names=list(columns)), signs=signs).without(bad)
 
     def _bad(self, row: Mapping[str, Any], at: int, column: str, reason: str) -> BadRow:
-        return BadRow.of_stream(self.name, self.rows + 1 + at, reason, column, str(dict(row)))
+        return BadRow.of_stream(self.name, self.rows + 1 + at, reason, column, _text(row))
 
     def _column(self, values: list[Any], expected: pa.DataType) -> tuple[pa.Array, list[int]]:
         """The values in their type, and the places of those that it cannot hold without a loss."""
@@ -322,6 +323,14 @@ class StreamInput:
         self.generator.restore(state["generator"])
         self.bounds.restore(state["bounds"])
         self.rows, self.finished, self.first = state["rows"], state["finished"], state["first"]
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    """A row of a program as text, to be put aside."""
+    try:
+        return str(dict(row))
+    except ValueError:  # an integer of thousands of digits
+        return ", ".join(f"{name!r}: {shown(value)}" for name, value in row.items())
 
 
 def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
