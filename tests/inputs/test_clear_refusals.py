@@ -11,7 +11,15 @@ import pytest
 
 import panewise as pw
 from panewise import Punctuation
-from panewise.core.errors import EvaluationError, PanewiseError, PlanError, ProgressError, SchemaError, SqlError
+from panewise.core.errors import (
+    BadRowError,
+    EvaluationError,
+    PanewiseError,
+    PlanError,
+    ProgressError,
+    SchemaError,
+    SqlError,
+)
 from panewise.windows.linear import LinearWindow
 
 ROWS = [{"ts": i, "k": "a", "x": float(i)} for i in range(10)]
@@ -53,6 +61,47 @@ def test_texts_that_ended_in_tracebacks_are_refused_with_their_place(text: str, 
     with pytest.raises(SqlError, match=r"^line 1, column") as refused:
         rows_of(text, engine)
     assert len(str(refused.value)) < 1_500
+
+
+@BOTH
+@pytest.mark.parametrize("expression", [
+    f"x > {DIGITS}", f"x > {DIGITS}L", f"x > 1e{DIGITS}", f"round(x, {DIGITS}) > 1", f"substring(k, {DIGITS}) = 'a'",
+    f"CAST(x AS decimal({DIGITS})) > 1", f"CAST(x AS decimal(10, {DIGITS})) > 1", "CAST(x AS decimal(39, 0)) > 1",
+    f"interval '{DIGITS}' day > interval '1' day", f"interval '{DIGITS}' year > interval '1' year",
+], ids=lambda text: text.replace(DIGITS, "9")[:40])
+def test_numbers_of_thousands_of_digits_in_expressions_are_refused_with_their_place(expression: str,
+                                                                                    engine: str) -> None:
+    with pytest.raises(PanewiseError, match=r"^line 1, column") as refused:
+        rows_of(f"SELECT ts FROM s WHERE {expression}", engine)
+    assert len(str(refused.value)) < 1_500
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["tinyint", "int", "bigint"])
+def test_text_of_thousands_of_digits_is_no_integer_unless_it_begins_with_zeros(kind: str, engine: str) -> None:
+    with pytest.raises(EvaluationError, match="CAST_INVALID_INPUT") as refused:
+        rows_of(f"SELECT CAST('{DIGITS}' AS {kind}) AS n FROM s", engine)
+    assert len(str(refused.value)) < 1_500
+    text = f"SELECT try_cast('{DIGITS}' AS {kind}) AS n, CAST('{'0' * 5_000}7' AS {kind}) AS m FROM s"
+    assert rows_of(text, engine, ROWS[:1]) == [{"n": None, "m": 7}]
+
+
+@BOTH
+@pytest.mark.parametrize("value", [2**64, 10**5_000, object()], ids=["65 bits", "digits", "object"])
+@pytest.mark.parametrize("name", ["ts", "x"])
+def test_a_value_that_no_column_can_hold_is_refused_with_its_row(name: str, value: Any, engine: str) -> None:
+    with pytest.raises(SchemaError, match=f"row 2: '{name}' is .*, which no column can hold"):
+        rows_of(COUNT, engine, [{"ts": 1, "x": 1}, {"ts": 2, "x": 2} | {name: value}])
+
+
+@pytest.mark.parametrize("name", ["ts", "x", "unknown"])
+def test_an_integer_of_thousands_of_digits_may_be_pushed_and_is_a_bad_row(name: str) -> None:
+    row = {"ts": 2, name: 10**5_000}
+    with pytest.raises(BadRowError, match=f"stream 's', row 2: .*'{name}'"):
+        pw.open_query(COUNT, s="ts bigint, x bigint").push("s", [{"ts": 1}, row])
+    query = pw.open_query(COUNT, s="ts bigint, x bigint", bad_rows="aside")
+    query.push("s", [{"ts": 1}, row])
+    assert "of too many digits" in query.bad_rows.to_pylist()[0]["row"]
 
 
 @BOTH

@@ -59,10 +59,10 @@ def test_a_row_that_a_window_would_see_stops_the_run_or_is_left_out(query: str, 
 
 
 @pytest.mark.parametrize("query", [RELATION, AGGREGATE])
-def test_the_line_of_a_row_without_a_time_is_named_where_the_source_knows_it(query: str, spark: SparkSession,
-                                                                             tmp_path: Path) -> None:
+def test_the_place_of_a_row_without_a_time_is_named_where_the_source_knows_it(query: str, spark: SparkSession,
+                                                                              tmp_path: Path) -> None:
     (tmp_path / "s.ndjson").write_text('{"ts": 1, "k": "a"}\n{"ts": 2, "k": "b"}\n{"ts": null, "k": "c"}\n')
-    with pytest.raises(PanewiseError, match=r"'ts' is null in a row \(line 3\); every row needs"), plain_errors():
+    with pytest.raises(PanewiseError, match=r"'ts' is null in a row \(position 3\); every row needs"), plain_errors():
         pw.sql(query, s=pw.read_batch(spark, tmp_path / "s.ndjson", time="ts")).collect()
 
 
@@ -197,6 +197,38 @@ def test_a_jump_stops_a_run_of_the_command_line_on_spark(spark: SparkSession, tm
     path.write_text('{"ts": 1, "k": "a"}\n{"ts": 900, "k": "b"}\n')
     assert main(["run", RELATION, "--stream", f"s={path}", "--engine", "spark", "--max-jump", "20", "--quiet"]) == 2
     assert "s.ndjson:2: 'ts' is 900, further ahead" in " ".join(capsys.readouterr().err.split())
+
+
+STOPPING = {
+    "s.ndjson": ('{"ts": 1, "k": "a"}\n\n{"ts": null, "k": "b"}\n', "s.ndjson:3: 'ts' is null"),
+    "s.csv": ("ts,k\n1,a\n2,b\n,c\n4,d\n", "s.csv, row 3: 'ts' is null"),
+    "s.parquet": ("", "s.parquet, row 3: 'ts' is null"),
+    "text.csv": ("ts,k\n1,a\n2,b\nsoon,c\n4,d\n", "text.csv, row 3: 'ts' is 'soon'"),
+}
+
+
+@pytest.mark.parametrize("more", [[], ["--checkpoint", "state"]], ids=["batch", "stream"])
+@pytest.mark.parametrize(("query", "name"), [*((RELATION, name) for name in STOPPING), (AGGREGATE, "s.csv"),
+                                             (AGGREGATE, "s.parquet")])
+def test_the_row_that_stops_a_run_of_the_command_line_is_named_with_its_file(
+        query: str, name: str, more: list[str], spark: SparkSession, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    text, place = STOPPING[name]
+    path = tmp_path / name
+    if text:
+        path.write_text(text)
+    else:
+        pq.write_table(pa.table({"ts": [1, 2, None, 4], "k": list("abcd")}), path)
+    more = [str(tmp_path / part) if part == "state" else part for part in more]
+    assert main(["run", query, "--stream", f"s={path}", "--engine", "spark", "--quiet", *more]) == 2
+    assert f"{tmp_path}/{place}" in " ".join(capsys.readouterr().err.split())
+
+
+def test_rows_of_a_csv_source_that_stop_a_frame_are_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(STOPPING["text.csv"][0])
+    with pytest.raises(PanewiseError, match=r"s\.csv, row 3: 'ts' is 'soon'"), plain_errors():
+        pw.sql(RELATION, s=pw.read_batch(spark, path, time="ts")).collect()
 
 
 def test_bad_lines_of_a_socket_go_to_a_folder_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from panewise.api.naming import time_of
 from panewise.api.tables import TableInput
 from panewise.core.bad_rows import MAX_LINE
-from panewise.core.errors import SchemaError
+from panewise.core.errors import SchemaError, shown
 from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table
 from panewise.files.reader import FileStream, Item
@@ -59,7 +59,7 @@ class MemoryStream:
             raise SchemaError("the stream has no row to learn its columns from: give an Arrow table with a schema")
         names = dict.fromkeys(name for row in rows for name in row)  # not every row needs to name every column
         try:
-            of_rows = pa.schema([pa.field(n, pa.array([row.get(n) for row in rows]).type) for n in names])
+            of_rows = pa.schema([pa.field(n, _type_of(n, [row.get(n) for row in rows])) for n in names])
             schemas = [of_rows, *(t.schema for t in tables)]
             arrow = normal_schema(pa.unify_schemas(schemas, promote_options="permissive"))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -87,6 +87,26 @@ class MemoryStream:
     def table(self) -> pa.Table:
         """All rows."""
         return pa.Table.from_batches([p for p in self.parts if isinstance(p, pa.RecordBatch)], schema=self.arrow)
+
+
+def _type_of(name: str, values: list[Any]) -> pa.DataType:
+    """The type of a column of Python values; one that no column can hold is refused with its row."""
+    try:
+        return pa.array(values).type
+    except (pa.ArrowException, OverflowError) as error:
+        for number, value in enumerate(values, 1):
+            if not _fits_somewhere(value):
+                raise SchemaError(f"row {number}: {name!r} is {shown(value)}, which no column can hold: give text, a "
+                                  "decimal, a float or an integer of 64 bits") from error
+        raise SchemaError(f"a column of the stream has values of different types: {name!r}: {error}") from error
+
+
+def _fits_somewhere(value: Any) -> bool:
+    try:
+        pa.array([value])
+    except (pa.ArrowException, OverflowError):
+        return False
+    return True
 
 
 LocalStream: TypeAlias = FileStream | MemoryStream

@@ -6,8 +6,8 @@ the run (:class:`BadRowPolicy`), in :mod:`panewise.dataflow.admission`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -39,6 +39,22 @@ class BadRow:
     column: str | None = None
     row: str | None = None
     """The row as it came, as text."""
+    number: int | None = None
+    """Of a row that does not know its file: its number among the rows of its stream, from 1."""
+
+    @classmethod
+    def of_stream(cls, stream: str, number: int, reason: str, column: str | None = None,
+                  row: str | None = None) -> BadRow:
+        """A row that is known by its number in its stream.
+
+        >>> print(BadRow.of_stream("bids", 7, "'ts' is null", "ts"))
+        stream 'bids', row 7: 'ts' is null
+        """
+        return cls(f"stream {stream!r}, row {number}", reason, column, row, number)
+
+    def located(self, place: Callable[[int], str] | None) -> BadRow:
+        """With the place in its file, if something knows that by its number."""
+        return self if self.number is None or place is None else replace(self, place=place(self.number))
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"
@@ -108,9 +124,13 @@ class BadRowPolicy:
     def refuse(self, bad: Sequence[BadRow], stream: str) -> None:
         """End the run at a bad row, if that is the policy."""
         if self.stops and bad:
-            of = "" if bad[0].place.startswith("stream ") else f" (stream {stream!r})"
-            raise BadRowError(f"{bad[0]}{of}; to go on without such rows: bad_rows='skip' counts them, 'aside' keeps "
-                              "them")
+            raise self.error(bad[0], stream)
+
+    @staticmethod
+    def error(bad: BadRow, stream: str) -> BadRowError:
+        """What the run ends with at a bad row."""
+        of = "" if bad.place.startswith("stream ") else f" (stream {stream!r})"
+        return BadRowError(f"{bad}{of}; to go on without such rows: bad_rows='skip' counts them, 'aside' keeps them")
 
 
 def bad_row_table(rows: Iterable[tuple[str, BadRow]]) -> pa.Table:

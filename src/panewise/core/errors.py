@@ -185,3 +185,15 @@ def shortened(text: str, most: int = 80) -> str:
     'xxxxxxxxxx… (100 characters)'
     """
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
+
+def shown(value: object) -> str:
+    """A value of a user in a message; Python writes no integer of thousands of digits.
+
+    >>> shown(1.9), shown(10**5_000)
+    ('1.9', 'int of too many digits to be written')
+    """
+    try:
+        return shortened(repr(value), 200)
+    except ValueError:
+        return f"{type(value).__name__} of too many digits to be written"

@@ -103,8 +103,8 @@ class Admission:
                 table = table.filter(pa.array(keep)).combine_chunks()
                 places = np.flatnonzero(keep) if places is None else places[keep]
         found = tuple(map(bad.__getitem__, sorted(bad)))
-        if found:
-            self.rules.bad_rows.refuse(found, stream)
+        if found and self.rules.bad_rows.stops:
+            raise self.rules.bad_rows.error(found[0].located(first.place), stream)
         signs = checked.signs if checked.signs is None or places is None else checked.signs[places]
         return Admitted(stream, table, seen, places, found, newest, signs)
 
@@ -176,7 +176,7 @@ class Admission:
 
 def bad_row(stream: str, before: int, column: str | None, reason: str, shown: str) -> BadRow:
     """A row of a stream that stands behind so many others."""
-    return BadRow(f"stream {stream!r}, row {before + 1}", reason, column, shown)
+    return BadRow.of_stream(stream, before + 1, reason, column, shown)
 
 
 def wrong_times(stream: str, table: pa.Table, rule: TimeRule, fates: RowFates,

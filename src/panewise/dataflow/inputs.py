@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -11,16 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from panewise.core.bad_rows import BadRow
+from panewise.core.bad_rows import BadRow, BadRowPolicy
 from panewise.core.columns import INT64
-from panewise.core.errors import SchemaError
+from panewise.core.errors import SchemaError, shown
 from panewise.core.names import unknown_name
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table
 from panewise.dataflow.batch import Batch
 from panewise.dataflow.signs import column_of_signs, signs_of, tells_signs
-from panewise.dataflow.times_of_rows import row_text
+from panewise.dataflow.times_of_rows import TimeRule, row_text
 from panewise.planner.facts.result_forms import CHANGE
 from panewise.progress.bounds import BoundTable
 from panewise.progress.generators import Bounds, Generator, Observed, Trailing
@@ -83,6 +83,8 @@ class StreamInput:
         self.notes_first = self.notes_late = False
         self.bounds = BoundTable(attribute or "")
         self.rows = 0
+        self.place: Callable[[int], str] | None = None
+        """Where a row stands, by its number, if its source knows."""
         self.after = 0
         """What is added to the numbers of its rows among all: where streams are ordered, they follow those before."""
         self.numbered = True
@@ -205,7 +207,7 @@ class StreamInput:
         if not tells_signs(self.schema, table.column_names):
             return checked
         signs, wrong = column_of_signs(self.name, self.schema, table.column(CHANGE))
-        bad = {at: BadRow(f"stream {self.name!r}, row {self.rows + 1 + at}", reason, CHANGE, row_text(table, at))
+        bad = {at: BadRow.of_stream(self.name, self.rows + 1 + at, reason, CHANGE, row_text(table, at))
                for at, reason in wrong.items()}
         return replace(checked, signs=signs).without(bad)
 
@@ -248,7 +250,8 @@ class StreamInput:
             array, wrong_at = self._column([row.get(name) for row in rows], kind)
             arrays.append(array)
             for i in wrong_at:
-                bad.setdefault(i, self._bad(rows[i], i, name, f"{name!r} is {rows[i].get(name)!r}, expected {kind}"))
+                problem = f"{name!r} is {shown(rows[i].get(name))}, expected {kind}"
+                bad.setdefault(i, self._bad(rows[i], i, name, problem))
         signs = None
         if any(tells_signs(self.schema, tuple(row)) for row in rows):  # a row that does not say so comes
             signs, neither = signs_of(self.name, self.schema, [row.get(CHANGE, 1) for row in rows])
@@ -257,7 +260,7 @@ class StreamInput:
         return Checked(pa.table(arrays, names=list(columns)), signs=signs).without(bad)
 
     def _bad(self, row: Mapping[str, Any], at: int, column: str, reason: str) -> BadRow:
-        return BadRow(f"stream {self.name!r}, row {self.rows + 1 + at}", reason, column, str(dict(row)))
+        return BadRow.of_stream(self.name, self.rows + 1 + at, reason, column, _text(row))
 
     def _column(self, values: list[Any], expected: pa.DataType) -> tuple[pa.Array, list[int]]:
         """The values in their type, and the places of those that it cannot hold without a loss."""
@@ -303,9 +306,21 @@ class StreamInput:
             if high < LIMIT and np.minimum.reduce(values) > -LIMIT:
                 return values, high
         try:
-            return to_ordinals(table.column(name), name, first_row=self.rows + 1), None
+            return to_ordinals(column, name, first_row=self.rows + 1), None
         except SchemaError as error:
-            raise SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {error}") from error
+            raise self._unordered(column, name, error) from error
+
+    def _unordered(self, column: pa.ChunkedArray, name: str, error: SchemaError) -> SchemaError:
+        """What to say of times that cannot order rows: it is one row, or the column."""
+        try:
+            wrong = TimeRule(name).judged(column).wrong
+        except SchemaError:
+            wrong = {}
+        if not wrong:
+            return SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {error}")
+        at = min(wrong)
+        bad = BadRow.of_stream(self.name, self.rows + 1 + at, wrong[at], name)
+        return BadRowPolicy.error(bad.located(self.place), self.name)
 
     # -- saving
 
@@ -319,6 +334,14 @@ class StreamInput:
         self.generator.restore(state["generator"])
         self.bounds.restore(state["bounds"])
         self.rows, self.finished, self.first = state["rows"], state["finished"], state["first"]
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    """A row of a program as text, to be put aside."""
+    try:
+        return str(dict(row))
+    except ValueError:  # an integer of thousands of digits
+        return ", ".join(f"{name!r}: {shown(value)}" for name, value in row.items())
 
 
 def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:

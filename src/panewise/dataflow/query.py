@@ -6,7 +6,7 @@ The embedded engine runs one in its own process; Spark runs one per shard.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -108,6 +108,11 @@ class Query(QueryOutputs):
         return joins[-1].kinds[0] if joins and self.relation is None else time_kind(self.plan)
 
     # -- in and out
+
+    def locate(self, stream: str, place: Callable[[int], str]) -> None:
+        """Say where rows of a stream stand, by their numbers from 1: errors name the place."""
+        for entry in self._entries[stream]:
+            entry.source.place = place
 
     @property
     def streams(self) -> tuple[str, ...]:

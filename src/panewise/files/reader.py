@@ -120,6 +120,7 @@ class FileStream:
         try:
             table = pcsv.read_csv(io.BytesIO(text), read_options=read, convert_options=types)
         except pa.ArrowInvalid as error:
+            self.only(path).table()  # names the first bad row, where that is what is wrong
             raise SourceError(f"{path}: cannot be read as CSV: {error}") from error
         csv_rows.same_columns(path, self.arrow, table.schema)
         swallowed = csv_rows.without_open_quote(table, path, 0, text)[1]

@@ -60,14 +60,15 @@ class Analysis:
 
 
 def analyze(plan: Node, inputs: Callable[[], Mapping[str, Iterable[RowsIn | Punctuation]]],
-            options: RunOptions = DEFAULTS) -> Analysis:
+            options: RunOptions = DEFAULTS, told: Callable[[Query], object] = lambda query: None) -> Analysis:
     """Run a plan to the end of its inputs and say what it took.
 
     ``inputs`` is called twice: a few rows go through a query of their own first, so that loading and compiling code is
-    not taken for work.
+    not taken for work. ``told`` is called with the query before it runs.
     """
     _warm_up(open_plan(plan, replace(options, bad_rows=BadRowPolicy(BadRowAction.SKIP), max_jump=None)), inputs())
     query = open_plan(plan, options)
+    told(query)
     assert query.physical is not None, "columns are known"
     profile = Profile(query)
     windows = {number: _observe(made.operator) for number, made in enumerate(query.made)

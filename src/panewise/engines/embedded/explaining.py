@@ -11,6 +11,7 @@ from panewise.core.errors import PlanError
 from panewise.engines.contract import InputStream, ordered_by, windowing_attribute
 from panewise.engines.embedded.analyze import analyze
 from panewise.engines.embedded.measured import notes, steps
+from panewise.engines.embedded.run import locating
 from panewise.plan.nodes import Node, Window
 from panewise.plan.written import refuses_at_place
 from panewise.planner.choose.choices import Choices, Stats
@@ -67,7 +68,7 @@ def analyze_streams(plan: Node, streams: Mapping[str, InputStream], options: Run
     check(plan, "embedded")
     given, attribute = known_statistics(plan, streams, options.stats), windowing_attribute(plan)
     found = analyze(plan, lambda: {n: s.items(attribute=ordered_by(s, attribute)) for n, s in streams.items()},
-                    replace(options, stats=given))
+                    replace(options, stats=given), lambda query: locating(query, streams))
     by_cost = physical_plan(plan, Choices(stats=statistics(plan, streams, MEASURE))) \
         if given is None and kind_of(plan) is PlanKind.WINDOWS else found.plan
     shown = explain_physical(found.plan, format, measured=notes(found, by_cost))

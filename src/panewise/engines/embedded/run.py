@@ -15,12 +15,12 @@ import pyarrow as pa
 from panewise.core.errors import CheckpointError, PlanError
 from panewise.dataflow import Query, QueryStatus, open_plan
 from panewise.engines.checkpoints import CheckpointLabel
-from panewise.engines.contract import InputStream
+from panewise.engines.contract import InputStream, place_in, windowing_attribute
 from panewise.engines.embedded.arrivals import Arrivals, InTurn, Live
 from panewise.engines.embedded.inbox import QUEUE_ROWS, Ended
 from panewise.engines.embedded.positions import Item, Position, length
 from panewise.engines.embedded.sinks import KeptResults, Sink, Transaction, TransactionalSink
-from panewise.engines.embedded.sources import StreamSource, as_source
+from panewise.engines.embedded.sources import FollowedFile, StreamSource, as_source
 from panewise.plan.nodes import Node
 from panewise.plan.run_instant import begun_at, instant_now, reads_the_clock
 from panewise.planner.options import RunOptions
@@ -60,6 +60,9 @@ class EmbeddedRun:
             raise PlanError(f"no input for the stream {missing[0]!r}; given: {', '.join(inputs) or 'none'}")
         self.query, self.clock, self.live = query, clock, live
         self.sources: dict[str, StreamSource] = {name: as_source(inputs[name], name) for name in query.streams}
+        for name, source in self.sources.items():
+            if isinstance(source, FollowedFile):
+                query.locate(name, source.place)
         self.sinks = list(sinks)
         self._label = label
         self._checkpoint = checkpoint = checkpoint if label is None else label.store
@@ -235,6 +238,14 @@ class EmbeddedRun:
             sink.recover(self._number, Scoped(store, scope))
 
 
+def locating(query: Query, inputs: Mapping[str, InputStream]) -> Query:
+    """The query, told where the rows of its files stand."""
+    for name in query.streams:
+        if name in inputs and (place := place_in(inputs[name], windowing_attribute(query.plan))) is not None:
+            query.locate(name, place)
+    return query
+
+
 def start_run(plan: Node, inputs: Mapping[str, Any], files: Mapping[str, InputStream], options: RunOptions, *,
               on_late: Callable[[pa.Table], object] | None = None, **settings: Any) -> EmbeddedRun:
     """A run of a plan from its beginning, or from its checkpoint; inputs that are ``files`` are known by their paths.
@@ -245,7 +256,7 @@ def start_run(plan: Node, inputs: Mapping[str, Any], files: Mapping[str, InputSt
         found = open_plan(begun_at(plan, instant), options)
         if on_late is not None:
             found.on_late(on_late)
-        return found
+        return locating(found, files)
 
     query = opened(began := instant_now())
     if options.checkpoint is None:

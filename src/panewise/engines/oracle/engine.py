@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from panewise.core.ages import numbered
+from panewise.core.bad_rows import BadRow, BadRowPolicy
 from panewise.core.beginning import ALWAYS
-from panewise.core.errors import BadRowError, SchemaError
+from panewise.core.errors import SchemaError
 from panewise.core.places import placed
 from panewise.core.time import AmountGiven
 from panewise.engines.oracle import changes, relations
@@ -21,7 +22,7 @@ from panewise.engines.oracle.late import TIME
 from panewise.engines.oracle.scalar.types import NULL, to_arrow
 from panewise.engines.oracle.tables import TableChange
 from panewise.engines.oracle.tuples import Tup
-from panewise.engines.oracle.usable import usable
+from panewise.engines.oracle.usable import Bad, usable
 from panewise.plan.nodes import Named, Node, RelationToStream, Table, WindowAggregate, zone_of
 from panewise.plan.written import text_of
 from panewise.planner.facts import result_forms as forms
@@ -60,9 +61,8 @@ class Oracle:
             expressions.bind(plan)
         timeline, self._bad = usable(plan, timeline, expressions, max_jump)
         if self._bad and not tolerant:
-            stream, problem, row = self._bad[0]
-            raise BadRowError(f"stream {stream!r}: {problem}: {row}; to go on without such rows: bad_rows='skip' "
-                              "counts them, 'aside' keeps them")
+            first = self._bad[0]
+            raise BadRowPolicy.error(BadRow.of_stream(first.stream, first.number, first.problem), first.stream)
         self._definition = Definition(timeline, tables=tables, late=late, progress=progress,
                                       registered_at=registered_at, expressions=expressions,
                                       numbers=numbered(node.name for node in plan.walk() if isinstance(node, Named)))
@@ -108,8 +108,8 @@ class Oracle:
         late = self._definition.late
         return [dict(late[place]) for place in sorted(late)]
 
-    def bad_rows(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """The rows that cannot be used: stream, what is wrong, the row."""
+    def bad_rows(self) -> list[Bad]:
+        """The rows that cannot be used."""
         return list(self._bad)
 
     def table(self) -> pa.Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from panewise.core.bad_rows import BadRow, BadRowAction, BadRows, bad_row_table
+from panewise.core.bad_rows import BadRow, BadRowAction, BadRowPolicy, BadRows, bad_row_table
 from panewise.engines.contract import (
     ALONE,
     Around,
@@ -14,9 +14,11 @@ from panewise.engines.contract import (
     InputStream,
     RunningResults,
     ordered_by,
+    place_in,
     windowing_attribute,
 )
 from panewise.engines.oracle.engine import Oracle
+from panewise.engines.oracle.usable import Bad
 from panewise.plan.nodes import Node
 from panewise.plan.run_instant import begun_at, instant_now
 from panewise.planner.explain.plan_text import Format, explain
@@ -42,6 +44,13 @@ class OracleEngine(Engine):
         """What the plan means: there is no other way to compute it."""
         return explain(plan, format)
 
+    @staticmethod
+    def _placed(bad: Bad, stream: InputStream, attribute: str | None, policy: BadRowPolicy) -> BadRow:
+        """A bad row as reports have it; the one that stops a run with its place."""
+        if not policy.stops:
+            return BadRow(f"stream {bad.stream!r}", bad.problem, row=str(bad.row))
+        return BadRow.of_stream(bad.stream, bad.number, bad.problem).located(place_in(stream, attribute))
+
     def run(self, plan: Node, inputs: Mapping[str, InputStream], options: RunOptions,
             around: Around = ALONE) -> RunningResults:
         """All results, in one table."""
@@ -64,10 +73,10 @@ class OracleEngine(Engine):
                 else:
                     timeline.extend(Arrival(name, row) for row in item.to_pylist())
         oracle = Oracle(begun_at(plan, instant_now()), timeline, late=options.late.value, progress=options.progress,
-                        max_jump=options.max_jump, tolerant=not options.bad_rows.stops)
+                        max_jump=options.max_jump, tolerant=True)
+        for bad in oracle.bad_rows():
+            note(bad.stream, [self._placed(bad, inputs[bad.stream], attribute, options.bad_rows)])
         table, late_rows = oracle.table(), oracle.late_rows()
-        for name, reason, row in oracle.bad_rows():
-            note(name, [BadRow(f"stream {name!r}", reason, row=str(row))])
         aside = found if options.bad_rows.action is BadRowAction.ASIDE else []
         if options.bad_rows.path is not None and aside:
             AsideFile(options.bad_rows.path).add(aside)

@@ -6,8 +6,9 @@ row that ends so needs no time. One that comes to a window without a time is bad
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from panewise.core.errors import SchemaError
 from panewise.core.join_kinds import JoinKind
@@ -25,8 +26,16 @@ if TYPE_CHECKING:
     from panewise.engines.oracle.expressions import Expressions
 
 Row = dict[str, Any]
-Bad = tuple[str, str, Row]
-"""Stream, what is wrong, the row."""
+
+
+class Bad(NamedTuple):
+    """A row that cannot be used."""
+
+    stream: str
+    problem: str
+    row: Row
+    number: int
+    """Among the rows of its stream, from 1."""
 
 
 def usable(plan: n.Node, timeline: Timeline, expressions: Expressions, max_jump: AmountGiven | None) -> tuple[
@@ -37,7 +46,9 @@ def usable(plan: n.Node, timeline: Timeline, expressions: Expressions, max_jump:
     kept: Timeline = []
     bad: list[Bad] = []
     newest: dict[tuple[str, str], int] = {}
+    seen: Counter[str] = Counter()
     for arrival in timeline:
+        seen[arrival.stream] += arrival.is_row
         source = sources.get(arrival.stream)
         if not arrival.is_row or source is None:
             kept.append(arrival)
@@ -53,7 +64,7 @@ def usable(plan: n.Node, timeline: Timeline, expressions: Expressions, max_jump:
             problem = problem or _misplaced(source, column, row, newest, max_jump)
         problem = problem or _neither(source, row)
         if problem:
-            bad.append((source.name, problem, dict(row)))
+            bad.append(Bad(source.name, problem, dict(row), seen[source.name]))
         else:
             kept.append(arrival)
     return kept, bad

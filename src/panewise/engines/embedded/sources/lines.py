@@ -24,6 +24,7 @@ from panewise.engines.embedded.sources.base import StreamSource
 from panewise.files import ndjson
 from panewise.files.json_rows import good_and_bad
 from panewise.files.json_schema import infer_lines
+from panewise.files.places import line_place
 from panewise.files.reader import promised
 from panewise.files.types import normal_schema
 
@@ -167,6 +168,10 @@ class FollowedFile(LineSource):
         del name
         if not self.path.is_file():
             raise SourceError(f"{self.path}: no such file to follow")
+
+    def place(self, number: int) -> str:
+        """File and line of a row, by its number."""
+        return line_place([self.path], number, self.schema, self.attribute or self.schema.time, self.max_line)
 
     def read(self) -> Iterator[bytes]:
         """From the beginning, then whatever is added."""

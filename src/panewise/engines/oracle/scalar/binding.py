@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from sqlglot import exp
 
-from panewise.core.errors import SchemaError, UnsupportedError
+from panewise.core.errors import SchemaError, UnsupportedError, shortened
 from panewise.core.trees import operands, parse_expression
 from panewise.core.user_functions import known
 from panewise.engines.oracle.scalar import arithmetic, calendars, logic, moments, nested, numbers, text, users
@@ -268,20 +268,28 @@ def _field_name(item: exp.Expr, position: int) -> str:
 def _number(digits: str) -> Typed:
     """A number as written: an int, a bigint, or a decimal of its own digits; with an exponent a double."""
     if re.fullmatch(r"-?\d+", digits):
-        value = int(digits)
+        value = T.whole(digits)
         for kind in (T.INT, T.LONG):
             if T.in_range(value, kind):
                 return constant(kind, value, digits, literal=True)
     if "e" in digits.lower():
         if math.isinf(float(digits)):
-            raise MismatchError(f"{digits} is beyond the range of double", "INVALID_NUMERIC_LITERAL_RANGE")
+            raise MismatchError(f"{shortened(digits)} is beyond the range of double", "INVALID_NUMERIC_LITERAL_RANGE")
         return constant(T.DOUBLE, float(digits), digits)
     exact = Number(digits)
     scale = max(0, -int(exact.as_tuple().exponent))
     precision = max(len(exact.as_tuple().digits), scale)
     if precision > T.MAX_PRECISION:
-        raise MismatchError(f"{digits} has more digits than a decimal", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
+        raise MismatchError(f"{shortened(digits)} has more digits than a decimal",
+                            "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
     return constant(T.Decimal(precision, scale), exact, digits)
+
+
+def _of_bits(amount: int, kind: T.Type, sql: str) -> int:
+    """What an interval is kept as."""
+    if not T.in_range(amount, kind):
+        raise MismatchError(f"the interval {shortened(sql)} is too long", "INVALID_INTERVAL_FORMAT")
+    return amount
 
 
 def _interval(tree: exp.Expr, sql: str) -> Typed:
@@ -290,8 +298,10 @@ def _interval(tree: exp.Expr, sql: str) -> Typed:
     name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
     if re.fullmatch(r"\s*[+-]?\d+(\.\d{1,9})?\s*", written):
         if name in ("YEAR", "MONTH", "QUARTER") and "." not in written:
-            return constant(T.MONTHS, int(written) * {"YEAR": 12, "MONTH": 1, "QUARTER": 3}[name], sql)
+            months = T.whole(written.strip()) * {"YEAR": 12, "MONTH": 1, "QUARTER": 3}[name]
+            return constant(T.MONTHS, _of_bits(months, T.INT, sql), sql)
         if name in _UNITS and ("." not in written or name == "SECOND"):
             at = {"DAY": 0, "WEEK": 0, "HOUR": 1, "MINUTE": 2}.get(name, 3)
-            return constant(T.DayTime(start=at, end=at), int(Number(written.strip()) * _UNITS[name]), sql)
+            micros = int(Number(written.strip()) * _UNITS[name])
+            return constant(T.DayTime(start=at, end=at), _of_bits(micros, T.LONG, sql), sql)
     raise UnsupportedError(f"the oracle does not compute {sql}: write INTERVAL '<number>' <unit>")

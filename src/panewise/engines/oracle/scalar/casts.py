@@ -173,9 +173,9 @@ def _to_integral(source: T.Type, target: T.Type) -> Convert | None:
     if source == T.STRING:
         def read(value: str) -> int:
             text = calendars.trimmed(value)
-            if not _LONG.fullmatch(text) or not T.in_range(int(text), target):
+            if not _LONG.fullmatch(text) or not T.in_range(T.whole(text), target):
                 raise _unreadable(value, target)
-            return int(text)
+            return T.whole(text)
         return read
     if source == T.BOOLEAN:
         return int

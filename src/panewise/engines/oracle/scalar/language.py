@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from panewise.core.errors import UnsupportedError
+from panewise.core.errors import SchemaError, UnsupportedError, shortened
 from panewise.engines.oracle.scalar import types as T
 
 _TYPES = {
@@ -21,8 +21,11 @@ def type_of(tree: exp.Expr) -> T.Type:
         name = tree.this.name
         inner = tree.expressions
         if name == "DECIMAL":
-            digits = [int(part.this.name) for part in inner]
-            return T.Decimal(*(digits if len(digits) == 2 else [*digits, 0] if digits else [10, 0]))
+            digits = [T.whole(part.this.name) for part in inner]
+            precision, scale = digits if len(digits) == 2 else [*digits, 0] if digits else [10, 0]
+            if not max(scale, 1) <= precision <= T.MAX_PRECISION:
+                raise SchemaError(f"no type {shortened(tree.sql(dialect='spark'))}")
+            return T.Decimal(precision, scale)
         if name == "ARRAY" and inner:
             return T.Array(type_of(inner[0]))
         if name == "MAP" and len(inner) == 2:

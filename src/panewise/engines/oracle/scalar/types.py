@@ -207,6 +207,11 @@ def inferred(value: object) -> Type:
     raise UnsupportedError(f"the oracle computes nothing with a value of {type(value).__name__}: {value!r}")
 
 
+def whole(text: str) -> int:
+    """An integer as it is written, of any number of digits: Python itself reads no more than some thousands."""
+    return int(PyDecimal(text))
+
+
 def in_range(value: int, kind: Type) -> bool:
     """Whether an integer fits a type."""
     half = 1 << (BITS[kind] - 1)

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,15 +23,15 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.core.bad_rows import BadRowPolicy, BadRows
-from panewise.core.errors import UnsupportedError
+from panewise.core.bad_rows import BadRow, BadRowPolicy, BadRows
+from panewise.core.errors import SchemaError, SourceError, UnsupportedError
 from panewise.core.schema import SourceKind
 from panewise.core.time import AmountGiven
 from panewise.dataflow.admission import unusable
 from panewise.dataflow.row_fates import RowFates
 from panewise.dataflow.times_of_rows import TimeRule
 from panewise.engines.checkpoints import SPARK, CheckpointLabel
-from panewise.engines.contract import ALONE, Around, RunningResults, Watcher, ordered_by, windowing_attribute
+from panewise.engines.contract import ALONE, Around, RunningResults, Watcher, ordered_by, place_in, windowing_attribute
 from panewise.engines.spark.engine import run_batch, run_streaming
 from panewise.engines.spark.files.kept_batches import KeptBatches
 from panewise.engines.spark.host.wire import LATE_COLUMN
@@ -87,23 +88,44 @@ def _bad_rows(plan: Node, streams: Mapping[str, FileStream], options: RunOptions
     """
     if options.bad_rows.stops:
         return 0
-    fates, ordering, found = RowFates(plan), ordering_columns(plan), 0
-    newest: dict[str, int | None] = {}
+    found = 0
     aside = None if options.bad_rows.path is None else AsideFile(options.bad_rows.path)
     for name, stream in streams.items():
-        rows = 0
-        times = [TimeRule.of(name, column, stream.schema, options.max_jump) for column in ordering[name]]
-        newest.clear()
-        for item in stream.items(attribute=ordered_by(stream, windowing_attribute(plan))):
-            bad = list(item) if isinstance(item, BadRows) else []
-            if isinstance(item, pa.RecordBatch):
-                table = pa.Table.from_batches([item])
-                bad = unusable(name, stream.schema, table, times, fates, rows, newest)
-            rows += len(item) if isinstance(item, BadRows | pa.RecordBatch) else 0
+        for bad in _found_bad(plan, name, stream, options):
             found += len(bad)
             if aside is not None and bad:
                 aside.add((name, row) for row in bad)
     return found
+
+
+def _found_bad(plan: Node, name: str, stream: FileStream, options: RunOptions) -> Iterator[list[BadRow]]:
+    """The bad rows of a stream, in the order of its rows, some at a time."""
+    fates, newest, rows = RowFates(plan), dict[str, int | None](), 0
+    times = [TimeRule.of(name, column, stream.schema, options.max_jump) for column in ordering_columns(plan)[name]]
+    for item in stream.items(attribute=ordered_by(stream, windowing_attribute(plan))):
+        if isinstance(item, BadRows):
+            yield list(item)
+        elif isinstance(item, pa.RecordBatch):
+            table = pa.Table.from_batches([item])
+            yield unusable(name, stream.schema, table, times, fates, rows, newest)
+        rows += len(item) if isinstance(item, BadRows | pa.RecordBatch) else 0
+
+
+@contextmanager
+def _naming_bad_rows(plan: Node, streams: Mapping[str, FileStream], options: RunOptions) -> Iterator[None]:
+    """An error of a run that a bad row stopped names its file and line, which Spark's tasks need not know.
+
+    On the way out the files are read once more, in process.
+    """
+    try:
+        with plain_errors():
+            yield
+    except (SchemaError, SourceError) as error:
+        for name, stream in streams.items() if options.bad_rows.stops else ():
+            for bad in filter(None, _found_bad(plan, name, stream, options)):
+                first = bad[0].located(place_in(stream, windowing_attribute(plan)))
+                raise options.bad_rows.error(first, name) from error
+        raise
 
 
 def _check_jumps(plan: Node, streams: Mapping[str, FileStream], max_jump: AmountGiven | None) -> None:
@@ -129,7 +151,7 @@ def _batch(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], w
     def tables() -> Iterator[pa.Table]:
         if watch is not None:
             watch.say("aggregating panes on Spark")
-        with plain_errors():
+        with _naming_bad_rows(plan, streams, options):
             yield results.toArrow()
 
     empty = _empty(results)
@@ -237,7 +259,7 @@ def _stream(spark: SparkSession, plan: Node, streams: Mapping[str, FileStream], 
 
     def closed() -> Iterator[pa.Table]:
         try:
-            with plain_errors():  # also where a query whose JVM has ended is to be stopped
+            with _naming_bad_rows(plan, streams, options):  # also where a query whose JVM has ended is to be stopped
                 yield from tables()
         finally:
             label.close()

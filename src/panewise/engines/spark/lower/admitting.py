@@ -201,7 +201,7 @@ class _Describe:
         return found
 
     def _described(self, data: pa.Table, at: int, place: int | None) -> BadRow:
-        where = f"stream {self.stream!r}" + ("" if place is None else f", line {place}")
+        where = f"stream {self.stream!r}" + ("" if place is None else f", position {place}")
         sign = data.column(CHANGE)[at].as_py() if self.signs else 1
         if sign not in (1, -1):
             return BadRow(where, wrong_sign(sign), CHANGE, row_text(data, at))

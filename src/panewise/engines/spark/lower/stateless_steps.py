@@ -78,12 +78,12 @@ def condition_column(predicate: Scalar, frame: DataFrame, of: str = "") -> Colum
 
 
 def undated(frame: DataFrame, attribute: str, stream: str | None = None) -> Column:
-    """What a row without a time fails with; its line is known where the source numbers rows."""
+    """What a row without a time fails with; its position is known where the source numbers rows."""
     begins = "" if stream is None else f"stream {stream!r}: "
     ends = "; every row needs a value of the windowing attribute; bad_rows='skip' leaves such rows out and counts them"
-    line = F.coalesce(F.concat(F.lit(" (line "), quoted(POSITION).cast("string"), F.lit(")")), F.lit("")) \
+    place = F.coalesce(F.concat(F.lit(" (position "), quoted(POSITION).cast("string"), F.lit(")")), F.lit("")) \
         if POSITION in frame.columns else F.lit("")
-    return refuse(SchemaError, F.concat(F.lit(f"{begins}{attribute!r} is null in a row"), line, F.lit(ends)))
+    return refuse(SchemaError, F.concat(F.lit(f"{begins}{attribute!r} is null in a row"), place, F.lit(ends)))
 
 
 def lower(node: Node, inputs: Mapping[str, DataFrame], *, ordered: bool = False) -> DataFrame:

@@ -1,0 +1,130 @@
+"""The row that stops a run is named with its file, its line or row, and its column, whatever is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import panewise as pw
+from panewise.cli.main import main
+from panewise.core.errors import BadRowError, SourceError
+from panewise.core.schema import Catalog
+from panewise.dataflow import open_plan
+from panewise.engines.embedded.run import EmbeddedRun
+from panewise.engines.embedded.sources import FollowedFile
+from panewise.files.places import row_place
+from panewise.files.reader import FileStream
+from panewise.sql import parse
+
+COUNT = "SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s"
+RELATION = "SELECT k FROM s [RANGE 5]"
+JOIN = "SELECT a.k FROM s [RANGE 5] AS a, s [RANGE 5] AS b WHERE a.k = b.k"
+FAR = 2**63 - 1
+TEXTS = {
+    "null.ndjson": ('{"ts": 1, "k": "a"}\n\n{"punctuation": {"ts": 1}}\n{"ts": 2,\n "k": "b"} {"ts": null, "k": "c"}\n',
+                    "null.ndjson:5: 'ts' is null"),
+    "array.ndjson": ('[{"ts": 1, "k": "a"},\n {"ts": null, "k": "b"},\n {"ts": null, "k": "c"}]\n',
+                     "array.ndjson:2: 'ts' is null"),
+    "far.ndjson": (f'{{"ts": 1, "k": "a"}}\n{{"ts": {FAR}, "k": "c"}}\n', f"far.ndjson:2: 'ts' is {FAR}, too far"),
+    "null.csv": ("ts,k\n1,a\n2,b\n,c\n", "null.csv, row 3: 'ts' is null"),
+    "far.csv": (f"ts,k\n1,a\n-{FAR},b\n", f"far.csv, row 2: 'ts' is -{FAR}, too far"),
+    "text.csv": ("ts,k\n1,a\n2,b\nsoon,c\n", "text.csv, row 3: 'ts' is 'soon'"),
+    "text.ndjson": ('{"ts": 1, "k": "a"}\n{"ts": "soon", "k": "b"}\n', "text.ndjson:2: the row does not fit the "
+                    "columns seen before: 'ts' is \"soon\""),
+}
+
+
+def oracle(query: str, path: Path) -> Any:
+    return pw.sql(query, s=path, engine="oracle")
+
+
+def in_process(query: str, path: Path) -> Any:
+    return pw.sql(query, s=path)
+
+
+def live(query: str, path: Path) -> Any:
+    return pw.run(query, s=path).collect()
+
+
+def analyzed(query: str, path: Path) -> Any:
+    return pw.explain(query, s=path, analyze=True)
+
+
+@pytest.mark.parametrize("query", [COUNT, RELATION, JOIN], ids=["aggregate", "relation", "twice"])
+@pytest.mark.parametrize("entry", [in_process, oracle, live, analyzed])
+@pytest.mark.parametrize("name", TEXTS)
+def test_it_is_named_in_every_entry_point(name: str, entry: Callable[[str, Path], Any], query: str,
+                                          tmp_path: Path) -> None:
+    text, place = TEXTS[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadRowError) as refused:
+        entry(query, tmp_path / name)
+    assert f"{tmp_path}/{place}" in str(refused.value)
+
+
+def parts(folder: Path, kind: str) -> Path:
+    """Ten rows in two files; the third of the second has no time."""
+    folder.mkdir()
+    for number, times in enumerate(([0, 1, 2, 3, 4], [5, 6, None, 8, 9])):
+        path = folder / f"{number}.{kind}"
+        if kind == "parquet":
+            pq.write_table(pa.table({"ts": times, "k": list("abcde")}), path, row_group_size=2)
+        elif kind == "csv":
+            path.write_text("ts,k\n" + "".join(f"{'' if t is None else t},{k}\n" for t, k in
+                                               zip(times, "abcde", strict=True)))
+        else:
+            path.write_text("".join(f'{{"ts": {"null" if t is None else t}, "k": "{k}"}}\n' for t, k in
+                                    zip(times, "abcde", strict=True)))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson"])
+def test_it_is_named_in_its_own_file_of_several(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = parts(tmp_path / "s", kind)
+    named = f"{path}/1.{kind}{':3' if kind == 'ndjson' else ', row 3'}: 'ts' is null"
+    assert main(["run", RELATION, "--stream", f"s={path}", "--engine", "embedded", "--quiet"]) == 2
+    assert named in " ".join(capsys.readouterr().err.split())
+    for engine in ("embedded", "oracle"):
+        with pytest.raises(BadRowError) as refused:
+            pw.sql(COUNT, s=path, engine=engine)
+        assert named in str(refused.value)
+
+
+def test_rows_that_a_run_leaves_out_are_counted_on_the_way(tmp_path: Path) -> None:
+    """A run that goes on from a checkpoint, after rows that were skipped, still knows the lines."""
+    path = tmp_path / "s.ndjson"
+    lines = ['{"ts": 1}', "{broken", '{"punctuation": {"tss": 1}}', '{"punctuation": {"ts": 1}}', '{"ts": null}']
+    path.write_text("\n".join([*lines, '{"ts": 4}']) + "\n")
+    found = FileStream.open(path, tolerant=True)
+    assert [row_place(found, number) for number in (1, 4, 5)] == [f"{path}:1", f"{path}:5", f"{path}:6"]
+    with pytest.raises(SourceError, match="row 6 of the stream is not there any more"):
+        row_place(found, 6)
+
+
+def test_a_jump_that_stops_the_run_is_named_too(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("ts\n1\n900\n")
+    with pytest.raises(BadRowError, match=r"s\.csv, row 2: 'ts' is 900, further ahead"):
+        pw.sql(COUNT, s=path, max_jump=20)
+
+
+def test_lines_of_a_file_that_is_followed_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.ndjson"
+    path.write_text('{"ts": 1}\n\n{"ts": null}\n')
+    source = FollowedFile(path, columns=pa.schema({"ts": pa.int64()}), poll=0.001)
+    plan = parse(COUNT, Catalog({"s": source.schema}))
+    with pytest.raises(BadRowError, match=r"s\.ndjson:3: 'ts' is null"):
+        EmbeddedRun(open_plan(plan), {"s": source}, live=True).run()
+
+
+def test_a_row_that_a_program_pushed_is_named_by_its_number() -> None:
+    query = pw.open_query(COUNT, s="ts bigint")
+    query.push("s", [{"ts": 1}, {"ts": 2}])
+    for time, problem in ((None, "'ts' is null"), (FAR, f"'ts' is {FAR}, too far from zero")):
+        with pytest.raises(BadRowError, match=f"stream 's', row 4: {problem}.*bad_rows='skip'"):
+            query.push("s", [{"ts": 3}, {"ts": time}])
