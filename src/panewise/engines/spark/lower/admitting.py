@@ -138,7 +138,8 @@ class _Sorted:
     def _bad(self) -> Column:
         of = rows_of_streams(self.name)
         seen = [F.coalesce(scalar_column(condition, self.frame, of), F.lit(False)) for condition in self.conditions]
-        return self._wrong | (self._untimed & reduce(or_, seen) if seen else self._untimed)
+        # an array and no chain of ORs: Spark takes those apart one call deeper for each
+        return self._wrong | (self._untimed & F.array_contains(F.array(*seen), True) if seen else self._untimed)
 
     def _rows(self, found: Column) -> Column:
         """Only of rows that are neither punctuation nor marked."""

@@ -22,6 +22,7 @@ from panewise.core.schema import SourceSchema
 from panewise.core.user_functions import called_in
 from panewise.engines.spark.host.wire import CONTROL, INPUT, LATE_COLUMN, OWN, POSITION, SIDE_COLUMNS
 from panewise.engines.spark.lower.exploding import depth, exploded, spread
+from panewise.engines.spark.lower.one_pass import branch_of, spread_out
 from panewise.engines.spark.lower.own_functions import computed_in_python
 from panewise.engines.spark.lower.quoting import quoted as quoted  # noqa: PLC0414 (known by this name elsewhere)
 from panewise.engines.spark.lower.types import arrow_type
@@ -223,10 +224,13 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> DataFrame:
     """Rows by position, each with the number of the input it came from: only the minimum of their progress holds."""
+    passed = None if ordered else _in_one_pass(node, inputs)
+    if passed is not None:
+        return passed
     if len(node.parts) > MOST_PARTS:
-        raise UnsupportedError(f"UNION of {len(node.parts):,} parts, of at most {MOST_PARTS} on Spark, which reads the "
-                               "stream again for each: write what they have in common once, with OR in WHERE or "
-                               "explode(array(...)) in SELECT, or use engine='embedded'")
+        raise UnsupportedError(f"UNION of {len(node.parts):,} parts, of at most {MOST_PARTS} on Spark where they do "
+                               "more than select rows of one stream and compute columns of one type, because Spark "
+                               "plans each as a query of its own: use engine='embedded'")
     deepest = depth(node) if ordered else 0
     parts = [spread(lower(part, inputs, ordered=ordered), deepest - depth(part) if ordered else 0)
              for part in node.parts]
@@ -242,6 +246,18 @@ def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> Da
         renamed = [quoted(c).alias(n) for c, n in zip(columns, names, strict=True)]
         aligned.append(part.select(*renamed, *(_side(part, c, number) for c in sides)))
     return united(aligned)
+
+
+def _in_one_pass(node: Union, inputs: Mapping[str, DataFrame]) -> DataFrame | None:
+    """The union where all its parts select from one stream."""
+    branches = [branch_of(part) for part in node.parts]
+    known = [branch for branch in branches if branch is not None]
+    if len(known) < len(branches) or any(branch.source != known[0].source for branch in known):
+        return None
+    frame = _source(known[0].source, inputs)
+    sides = [*side_columns(frame), *([] if INPUT in frame.columns else [INPUT])]
+    beside = [[_side(frame, name, number).alias(name) for name in sides] for number in range(len(known))]
+    return spread_out(frame, known, node.columns, beside, rows_of(known[0].source))
 
 
 def united(parts: Sequence[DataFrame]) -> DataFrame:
