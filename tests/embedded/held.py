@@ -7,6 +7,7 @@ from typing import Any
 from panewise.dataflow import Query
 from panewise.dataflow.aggregate import WindowAggregation
 from panewise.dataflow.graph import Entry, Node
+from panewise.dataflow.operators.bucket import Bucket
 from panewise.dataflow.operators.stream_join import StreamJoin
 from panewise.dataflow.relations.region import Relation
 from panewise.engines.embedded.explaining import explain_streams
@@ -84,8 +85,15 @@ def assert_step(step: steps.Step, made: Entry | Node, below: list[Entry | Node])
     assert isinstance(made, Node)
     assert type(made.operator).__name__ == step.operator
     match step:
+        case steps.BucketStep():
+            assert isinstance(made.operator, Bucket)
+            window = step.window
+            assert (made.operator.spec, made.operator.attribute) == (window.spec.plain, window.attribute)
         case steps.WindowAggregateStep():
             assert isinstance(made.operator, WindowAggregation)
+            under = below[0].operator if isinstance(below[0], Node) else None
+            assert isinstance(under, Bucket) is (step.bucket == "below")
+            assert (made.operator._ids is not None) is (step.bucket == "inside")
             assert_aggregate(step, made.operator)
         case steps.StreamJoinStep():
             assert isinstance(made.operator, StreamJoin)

@@ -44,11 +44,12 @@ def test_window_aggregates_of_every_kind(kind: str, data: st.DataObject, late: s
     attribute, ordinal = ("row-num", OrdinalKind.ROWS) if by_rows else ("ts", OrdinalKind.INTEGER)
     node = windowed(spec, data.draw(st.sampled_from([(), ("k",)])), data.draw(st.sampled_from([(), ("k",)])),
                     attribute=attribute, ordinal=ordinal, predicate=data.draw(st.sampled_from([None, "v > 0"])))
+    strategy = data.draw(st.sampled_from(["auto", "wid", "buffering"]))
     try:
-        query = open_plan(node, late=late, stats=stats)
+        query = open_plan(node, late=late, stats=stats, strategy=strategy)
     except PanewiseError:
         return
-    plan = assert_runs_as_printed(query, late=late, stats=stats)
+    plan = assert_runs_as_printed(query, late=late, stats=stats, strategy=strategy)
     step = plan.steps[plan.windows or 0]
     assert isinstance(step, WindowAggregateStep)
     assert bool(step.choice is not None and step.choice.given) is (stats is not None)

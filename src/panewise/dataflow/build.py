@@ -17,6 +17,7 @@ from panewise.dataflow.graph import Dataflow, Entry, Node, Outlet
 from panewise.dataflow.inputs import StreamInput
 from panewise.dataflow.late_output import refuse_late
 from panewise.dataflow.operators.base import Mask, Operator
+from panewise.dataflow.operators.bucket import Bucket
 from panewise.dataflow.operators.computed_times import ComputedTimes
 from panewise.dataflow.operators.row_step import RowStep
 from panewise.dataflow.operators.stream_join import StreamJoin
@@ -63,6 +64,8 @@ class Builder:
                             else RowStep(step.node, schema, step.reads))
             case steps.UnionStep():
                 return Node(self._union(step))
+            case steps.BucketStep(window=window):
+                return Node(Bucket(window.spec.plain, window.attribute, *self._schemas(step)))
             case steps.StreamJoinStep():
                 return Node(self._join(step))
             case steps.WindowAggregateStep():

@@ -85,6 +85,8 @@ class Entry:
     runs: Callable[[Request], bool]
     keeps: str
     """The state it keeps, in words."""
+    bucket: str = ""
+    """Where the ids of windows on values come from: a Bucket ``below`` the kernel, or ``inside`` it; else nowhere."""
 
     @property
     def name(self) -> str:
@@ -116,11 +118,11 @@ def _panes(request: Request) -> bool:
 
 
 KERNELS: tuple[Entry, ...] = (
-    Entry(PanedKernel, _panes, "partials by pane and group, in arrays"),
-    Entry(WidKernel, _context_free, "a partial by group and range of window ids"),
-    Entry(AdaptiveKernel, _context_free, "by group rows or partials, whichever are smaller"),
-    Entry(BufferingKernel, _context_free, "the rows of open windows"),
-    Entry(TwoLevelKernel, _context_free, "partials in a table of fixed size, and those it puts out"),
+    Entry(PanedKernel, _panes, "partials by pane and group, in arrays", "inside"),
+    Entry(WidKernel, _context_free, "a partial by group and range of window ids", "below"),
+    Entry(AdaptiveKernel, _context_free, "by group rows or partials, whichever are smaller", "below"),
+    Entry(BufferingKernel, _context_free, "the rows of open windows", "below"),
+    Entry(TwoLevelKernel, _context_free, "partials in a table of fixed size, and those it puts out", "below"),
     Entry(LandmarkKernel, lambda request: endless(request.spec), "a partial by group that only grows"),
     Entry(SessionKernel, _of_kind(SessionWindow), "a partial by group and open session"),
     Entry(RowKernel, _of_kind(RowWindow, CountWindow), "states of the newest rows by group"),
@@ -130,6 +132,11 @@ KERNELS: tuple[Entry, ...] = (
 
 
 BY_NAME = {entry.name: entry for entry in KERNELS}
+
+
+def bucket_of(kernel: str) -> str:
+    """Where the ids of its windows come from."""
+    return BY_NAME[kernel].bucket
 
 
 def able(request: Request) -> Iterator[Entry]:

@@ -135,6 +135,14 @@ class StreamJoinStep(Step):
 
 
 @dataclass(frozen=True)
+class BucketStep(Step):
+    """The ids of windows, as columns of the rows that are in them; of all aggregates of such windows over one input."""
+
+    window: n.WindowClause = field(kw_only=True)
+    operator: ClassVar[str] = "Bucket"
+
+
+@dataclass(frozen=True)
 class WindowAggregateStep(Step):
     """A window aggregate on a kernel."""
 
@@ -149,6 +157,9 @@ class WindowAggregateStep(Step):
     """Results leave by the end of their windows and by group, whatever closed them."""
     tells: bool = False
     """Something above reads promises about results to come."""
+    bucket: str = ""
+    """Where windows become ids: in a Bucket ``below``, or ``inside``, in the loops of the kernel; else they have none
+    that follow from a row, or from a bound."""
     emit: str = "final"
     empty_windows: bool = False
     events: bool = False

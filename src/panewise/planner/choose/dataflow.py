@@ -12,9 +12,11 @@ from typing import TypeVar
 
 from panewise.core.errors import PlanError
 from panewise.core.schema import ROW_NUM_NAMES
+from panewise.kernels.catalog import bucket_of
 from panewise.kernels.contract.emission import Emission
 from panewise.plan import nodes as n
 from panewise.plan.dataflow import (
+    BucketStep,
     Entry,
     KernelChoice,
     Outlet,
@@ -51,6 +53,7 @@ from panewise.planner.legal.relational import is_relational
 from panewise.planner.rewrites.closure import Rewritten
 from panewise.planner.statistics.relation_statistics import RelationStatistics, known_inputs
 from panewise.progress.late import LatePolicy
+from panewise.windows.base import WindowSpec
 
 Keys = frozenset[str]
 NO_KEYS: Keys = frozenset()
@@ -96,6 +99,7 @@ class GraphPlanner:
         self.places: dict[Path, int] = {}
         self._entries: dict[tuple[str, str | None], int] = {}
         self._made: dict[tuple[n.Node, Attribute, Keys, bool], Made] = {}
+        self._buckets: dict[tuple[int, str, WindowSpec], int] = {}
         self._wanted, self._in_order = demanded(plan), ordered_results(plan)
         self._relations: dict[Path, n.Node] = {}
         """By place what runs instead of a relation."""
@@ -266,11 +270,22 @@ class GraphPlanner:
             keys = frozenset(key.scalar.column_name for key in node.keys if key.scalar.column_name is not None)
             self._change(number, Entry, grouped_by=entry.grouped_by | keys)
             judges += [(number, by)] if entry.guard is not None and (by_rows or (left_out and not has_slack)) else []
-        step = WindowAggregateStep(node, (below.step,), self._kernel(node), options.late, dated, by_rows,
-                                   dated or node in self._in_order, judges=tuple(judges))
+        choice = self._kernel(node)
+        bucket = "" if choice is None or by_position else bucket_of(choice.kernel)
+        number = self._bucket(node, below.step) if bucket == "below" else below.step
+        step = WindowAggregateStep(node, (number,), choice, options.late, dated, by_rows,
+                                   dated or node in self._in_order, bucket=bucket, judges=tuple(judges))
         if node is self._result:  # what a user asks for is about the windows that are the results
             step = replace(step, emit=options.emit, empty_windows=options.empty_windows, events=options.events)
         return Made(self._add(step), path)
+
+    def _bucket(self, node: n.WindowAggregate, below: int) -> int:
+        """The ids of these windows over that input; made when they are first asked for."""
+        window = node.window
+        at = (below, window.attribute, window.spec.plain)
+        if at not in self._buckets:
+            self._buckets[at] = self._add(BucketStep(node.input, (below,), window=window))
+        return self._buckets[at]
 
     def _kernel(self, node: n.WindowAggregate) -> KernelChoice | None:
         known = statistics_for(node, self.choices.stats) if self._known is None else None

@@ -107,6 +107,8 @@ def _of_step(step: Step) -> Iterator[tuple[str, str]]:
                 if step.choice.given:
                     yield "given", step.choice.given
                 yield from (("estimate", str(estimate)) for estimate in step.choice.estimates)
+                if step.bucket == "below":
+                    yield "ids", f"from the Bucket of step {step.inputs[0]}, with bounds on them"
                 yield "kept as", step.choice.keeps
             yield "late", step.late.value
             if step.emit != "final":
