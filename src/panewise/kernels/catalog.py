@@ -45,6 +45,19 @@ class Request:
 
 AMOUNTS = frozenset({"slack"})
 """Options that are amounts of the windowing attribute."""
+SAYS = {
+    "unit": "what changes between rows and partials: a group, or the pane of a group",
+    "estimate": "what decides it: the bytes held, counted, or the model of the thesis",
+    "hysteresis": "a group goes back to rows below this part of what made it leave them",
+    "wed_since": "from where the model measures how long windows stay open: the newest row, or the bound",
+    "differential": "the next window is made of the last one, less the rows that left and with those that came",
+    "slack": "windows are closed by rows that are so far ahead, as by `progress=\"late:…\"`",
+    "slots": "how many partials the table holds",
+    "flush": "how partials of older windows leave the table",
+    "m": "how many windows may stay in the table behind the newest",
+    "i": "after how many rows the slow flush puts one partial out",
+}
+"""What every option of a kernel is."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,11 @@ class Option:
     default: Any
     among: tuple[str, ...] = ()
     """The names it may be, where it is one."""
+
+    @property
+    def says(self) -> str:
+        """What it is."""
+        return SAYS[self.name]
 
     def read(self, value: Any, amount: Callable[[Any], int]) -> Any:
         """A value, also as text, in the type of the default."""
