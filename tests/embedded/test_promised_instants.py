@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import panewise as pw
 from embedded.plans import bag, run_timeline
 from embedded.test_late_before_where import CATALOG, QUERIES
 from oracle.questions import Oracle
@@ -17,6 +19,7 @@ from panewise.progress.patterns import Between, Constant, OneOf, Pattern
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
 from panewise.sql import parse
+from spark.in_process_queries import Hosted
 
 TIMES = st.integers(0, 12)
 INSTANTS: st.SearchStrategy[Pattern] = st.one_of(
@@ -65,3 +68,23 @@ def test_they_stop_a_run_and_close_nothing(pattern: Pattern) -> None:
     with pytest.raises(LateRowError, match="row 5"):
         query.push("s", {"ts": 6, "k": "a", "v": 1})
     assert [row["n"] for row in query.finish().to_pylist()] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["join", "relation", "relation of some", "aggregate of a join"])
+@settings(max_examples=10, deadline=None)
+@given(TIMELINES, st.sampled_from(["drop", "generous"]), st.frozensets(st.integers(0, 24)), st.integers(0, 99))
+def test_so_it_is_in_the_shards_of_a_query_on_spark(name: str, arrivals: Timeline, late: str, cuts: frozenset[int],
+                                                    seed: int) -> None:
+    plan = parse(QUERIES[name], CATALOG)
+    read = [arrival for arrival in arrivals if arrival.stream in open_plan(plan).streams]
+    hosted, oracle = Hosted(plan, 2, late, seed), Oracle(plan, read, late=late)
+    assert bag(hosted.run(read, cuts)) == bag(oracle.results())
+    assert hosted.late == len(oracle.late_rows())
+
+
+def test_they_are_read_from_files(tmp_path: Path) -> None:
+    lines = ['{"ts": 1}', '{"punctuation": {"ts": {"from": 5, "to": 8}}}', '{"ts": 4}', '{"ts": 7}', '{"ts": 8}']
+    (tmp_path / "s.ndjson").write_text("\n".join(lines))
+    found = pw.sql("SELECT count(*) [RANGE 10, SLIDE 10, WA ts] AS n FROM s", s=str(tmp_path / "s.ndjson"), late="side")
+    assert [row["n"] for row in found] == [3]
+    assert [row["ts"] for row in found.late.to_pylist()] == [7]
