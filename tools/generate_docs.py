@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from panewise.aggregates.base import Aggregate
 from panewise.aggregates.moments import VarSamp
 from panewise.aggregates.registry import BUILT_IN, REQUIRED_PARAMETERS
 from panewise.aggregates.sums import Sum
+from panewise.kernels.catalog import KERNELS
 from panewise.plan.nodes import WindowAggregate
 from panewise.planner.facts.result_forms import form_of
 from panewise.planner.legal import refusals
@@ -65,6 +67,16 @@ that some values, or some kinds of queries, are refused with their reason, as li
 | option | default | what it says | given to | flag | {modes} |
 |---|---|---|---|---|{lines}
 {rows}
+
+## The kernels that `strategy=` names, and their options
+
+A kernel is named as `strategy="buffering"`, with its options as `"buffering: slack=100, differential"` or
+`{{"kernel": "buffering", "slack": 100}}`;
+[which of them runs what](planner.md#how-a-window-aggregate-is-run), and which is taken where none is named.
+
+| strategy | keeps | option | values | default | what it says |
+|---|---|---|---|---|---|
+{strategies}
 
 ## What is refused, and what to do instead
 
@@ -252,6 +264,17 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def strategy_rows() -> Iterator[str]:
+    """By kernel, its options."""
+    for entry in KERNELS:
+        for option in entry.options.values():
+            default = "" if option.default is None else f"`{str(option.default).lower()}`"
+            cells = [f"`{entry.name}`", entry.keeps, f"`{option.name}`", option.expected, default, option.says]
+            yield f"| {' | '.join(cells)} |"
+        if not entry.options:
+            yield f"| `{entry.name}` | {entry.keeps} | | | | |"
+
+
 def aggregate_rows() -> str:
     """One line per function."""
     lines = []
@@ -280,6 +303,7 @@ def pages() -> dict[Path, str]:
         DOCS / "functions.md": function_page(),
         DOCS / "options.md": OPTIONS_PAGE.format(modes=" | ".join(mode.value for mode in Mode),
                                                  lines="---|" * len(Mode), rows=option_rows(),
+                                                 strategies="\n".join(strategy_rows()),
                                                  refusals=refusal_rows()),
         DOCS / "aggregates.md": AGGREGATES.format(rows=aggregate_rows()),
         DOCS / "queries.md": QUERIES.format(engines=" | ".join(WAYS), lines="---|" * len(WAYS),

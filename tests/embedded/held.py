@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from panewise.core.ordinals import OrdinalKind
 from panewise.dataflow import Query
 from panewise.dataflow.aggregate import WindowAggregation
 from panewise.dataflow.graph import Entry, Node
+from panewise.dataflow.inputs import StreamInput
+from panewise.dataflow.operators.bucket import Bucket
 from panewise.dataflow.operators.stream_join import StreamJoin
 from panewise.dataflow.relations.region import Relation
 from panewise.engines.embedded.explaining import explain_streams
@@ -28,6 +31,8 @@ from panewise.kernels.window_ids.wid import WidKernel
 from panewise.plan import dataflow as steps
 from panewise.planner.explain.physical_text import explain_physical
 from panewise.planner.options import RunOptions
+from panewise.progress.generators import Generator
+from panewise.progress.policy import parse_progress
 from relations.held import assert_relation
 
 KERNELS: dict[str, tuple[type, dict[str, type]]] = {
@@ -49,26 +54,8 @@ def assert_runs_as_printed(query: Query, **options: Any) -> steps.PhysicalPlan:
     assert len(plan.steps) == len(query.made)
     for step, made in zip(plan.steps, query.made, strict=True):
         assert_step(step, made, [query.made[below] for below in step.inputs])
-    judged = {number: sum(number in _judged(step) for step in plan.steps) for number in range(len(plan.steps))}
-    for number, made in enumerate(query.made):
-        if isinstance(made, Entry):
-            assert len(made.judges) == judged[number] + _twice(plan, number)
     assert explain_streams(query.plan, options=RunOptions(**options)) == explain_physical(plan)
     return plan
-
-
-def _judged(step: steps.Step) -> set[int]:
-    if isinstance(step, steps.StreamJoinStep):
-        return {entry for side in step.judges for entry in side}
-    return {entry for entry, _ in step.judges} if isinstance(step, steps.WindowAggregateStep) else set()
-
-
-def _twice(plan: steps.PhysicalPlan, number: int) -> int:
-    """How often more than once steps judge the rows of one entry: both sides of a join may read it."""
-    found = [entry for step in plan.steps if isinstance(step, steps.StreamJoinStep)
-             for side in step.judges for entry in side]
-    found += [entry for step in plan.steps if isinstance(step, steps.WindowAggregateStep) for entry, _ in step.judges]
-    return found.count(number) - sum(number in _judged(step) for step in plan.steps)
 
 
 def assert_step(step: steps.Step, made: Entry | Node, below: list[Entry | Node]) -> None:
@@ -78,14 +65,22 @@ def assert_step(step: steps.Step, made: Entry | Node, below: list[Entry | Node])
     if isinstance(step, steps.Entry):
         assert isinstance(made, Entry)
         source = made.source
-        assert (type(source).__name__, source.name, source.attribute) == (step.operator, step.input.name, step.guard)
+        assert (type(source).__name__, source.name) == (step.operator, step.input.name)
+        assert_progress(step, source)
         assert set(step.needed) <= set(source.needed)
         return
     assert isinstance(made, Node)
     assert type(made.operator).__name__ == step.operator
     match step:
+        case steps.BucketStep():
+            assert isinstance(made.operator, Bucket)
+            window = step.window
+            assert (made.operator.spec, made.operator.attribute) == (window.spec.plain, window.attribute)
         case steps.WindowAggregateStep():
             assert isinstance(made.operator, WindowAggregation)
+            under = below[0].operator if isinstance(below[0], Node) else None
+            assert isinstance(under, Bucket) is (step.bucket == "below")
+            assert (made.operator._ids is not None) is (step.bucket == "inside")
             assert_aggregate(step, made.operator)
         case steps.StreamJoinStep():
             assert isinstance(made.operator, StreamJoin)
@@ -96,6 +91,23 @@ def assert_step(step: steps.Step, made: Entry | Node, below: list[Entry | Node])
             assert made.operator.physical is step.relation
             assert [port.key for port in made.operator.ports] == [_key(port, i) for i, port in enumerate(step.ports)]
             assert (made.operator.watch is not None) is step.watched
+
+
+def assert_progress(step: steps.Entry, source: StreamInput) -> None:
+    """What makes promises of a stream, and what holds its rows to them."""
+    describe, guard = source.describe, source.guard
+    assert source.attribute == step.guard.column
+    assert guard.bounds.attribute == describe.attribute == (step.guard.column or "")
+    assert describe.generator.describe() == policy_of(step).describe()
+    assert describe.substreams is (step.describe.substreams is not None)
+    assert step.describe.substreams in {None, *describe.generator.columns}
+    assert len(guard.judges) == len(step.guard.judges)
+
+
+def policy_of(step: steps.Entry) -> Generator:
+    """The policy that is printed."""
+    kind = OrdinalKind.INTEGER if step.guard.column is None else step.input.schema.ordinal_kind(step.guard.column)
+    return parse_progress(step.describe.policy, kind)
 
 
 def _key(port: steps.Port, number: int) -> str:

@@ -155,7 +155,10 @@ def test_results_tell_how_far_they_are() -> None:
     query.on_punctuation(lambda promise: heard.append(str(promise)))
     query.push("s", rows(3, 9, 14))
     query.push("s", Punctuation.below("ts", 30))
-    assert heard == ["(window.time < 30)"]
+    assert heard == ["(window.time < 39)"]  # the next window ends at 40
+    for bound in 33, 36, 39:
+        query.push("s", Punctuation.below("ts", bound))
+    assert heard == ["(window.time < 39)"]
     query.finish()
     assert heard[-1] == "(*)"
 

@@ -21,9 +21,9 @@ from panewise.api.query import plan_of
 from panewise.core.errors import PanewiseError, PlanError, UnsupportedError
 from panewise.core.ordinals import OrdinalKind
 from panewise.dataflow import open_plan
-from panewise.plan.dataflow import RelationStep, WindowAggregateStep
+from panewise.plan.dataflow import Entry, RelationStep, WindowAggregateStep
 from panewise.plan.nodes import Node, RelationToStream
-from panewise.planner.explain.physical_text import as_data
+from panewise.planner.explain.physical_text import as_data, explain_physical
 from panewise.windows.count import CountWindow
 from panewise.windows.rows import RowWindow
 from panewise.windows.session import SessionWindow
@@ -33,6 +33,7 @@ from relations.random_plans import EVERYTHING, STREAM_KINDS, cases, is_legal
 from windows.window_strategies import SPECS
 
 LATE = st.sampled_from(["drop", "side", "generous", "consistent", "error"])
+PROGRESS = st.sampled_from(["source", "ordered", "late:3, lull=9", "rows:2", "substream:k=a|b|c"])
 STATS = {"rows_per_unit": 3, "groups": 5}
 
 
@@ -44,11 +45,13 @@ def test_window_aggregates_of_every_kind(kind: str, data: st.DataObject, late: s
     attribute, ordinal = ("row-num", OrdinalKind.ROWS) if by_rows else ("ts", OrdinalKind.INTEGER)
     node = windowed(spec, data.draw(st.sampled_from([(), ("k",)])), data.draw(st.sampled_from([(), ("k",)])),
                     attribute=attribute, ordinal=ordinal, predicate=data.draw(st.sampled_from([None, "v > 0"])))
+    options = {"late": late, "stats": stats, "strategy": data.draw(st.sampled_from(["auto", "wid", "buffering"])),
+               "progress": data.draw(PROGRESS)}
     try:
-        query = open_plan(node, late=late, stats=stats)
+        query = open_plan(node, **options)
     except PanewiseError:
         return
-    plan = assert_runs_as_printed(query, late=late, stats=stats)
+    plan = assert_runs_as_printed(query, **options)
     step = plan.steps[plan.windows or 0]
     assert isinstance(step, WindowAggregateStep)
     assert bool(step.choice is not None and step.choice.given) is (stats is not None)
@@ -79,14 +82,14 @@ def test_options_reach_the_operators(spec: Any, options: dict[str, Any]) -> None
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 1 << 30), st.booleans(), LATE)
-def test_joins_of_streams_and_aggregates_over_them(seed: int, counts: bool, late: str) -> None:
+@given(st.integers(0, 1 << 30), st.booleans(), LATE, PROGRESS)
+def test_joins_of_streams_and_aggregates_over_them(seed: int, counts: bool, late: str, progress: str) -> None:
     node: Node = (aggregated if counts else rows_out)(Random(seed))
     try:
-        query = open_plan(node, late=late)
+        query = open_plan(node, late=late, progress=progress)
     except PanewiseError:
         return
-    assert_runs_as_printed(query, late=late)
+    assert_runs_as_printed(query, late=late, progress=progress)
 
 
 @pytest.mark.parametrize("operator", EVERYTHING)
@@ -114,6 +117,33 @@ def test_relations_over_joins_of_streams(node: Node, late: str) -> None:
 @pytest.mark.parametrize("name", NESTED)
 def test_nested_windows(name: str, late: str) -> None:
     assert_runs_as_printed(open_plan(plan_of(NESTED[name], SCHEMAS), late=late), late=late)
+
+
+COUNTED = "SELECT {}count(*) [RANGE 10, SLIDE 5, WA ts] AS n FROM s{}"
+GUARDED = {
+    COUNTED.format("k, ", " WHERE v > 1 GROUP BY k"): ["WindowAggregation"],
+    COUNTED.format("", " WHERE v > 1"): ["WindowAggregation"],
+    COUNTED.format("k, ", " GROUP BY k"): [],
+    "SELECT * FROM s [RANGE 3, WA ts], t [RANGE 3, WA ts] WHERE s.k = t.k AND s.v > 1": ["StreamJoin"],
+}
+
+
+@pytest.mark.parametrize("text", GUARDED)
+def test_guards_and_what_describes_progress_are_printed(text: str) -> None:
+    """A WHERE would hide late rows from what stands above it; results by substream hear of single substreams."""
+    policy, grouped = "substream:k=a|b", "GROUP BY" in text
+    plan = assert_runs_as_printed(open_plan(plan_of(text, SCHEMAS), late="drop", progress=policy), late="drop",
+                                  progress=policy)
+    entries = [step for step in plan.steps if isinstance(step, Entry)]
+    printed = explain_physical(plan).splitlines()
+    for entry in entries:
+        assert [plan.steps[judge.step].operator for judge in entry.guard.judges] == GUARDED[text]
+        assert entry.describe.substreams == ("k" if grouped else None)
+        assert sum(f"for step {judge.step}" in line for line in printed for judge in entry.guard.judges) == (
+            len(entries) if GUARDED[text] else 0)
+    alone = "; each k by itself, too" if grouped else ""
+    assert [line.split("describe")[1].strip() for line in printed if "describe" in line] == [
+        f"{policy}{alone}"] * len(entries)
 
 
 def test_equal_parts_are_one_step_that_is_printed_where_it_is_read() -> None:

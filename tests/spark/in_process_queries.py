@@ -40,7 +40,7 @@ class Hosted:
     """A plan split over shards."""
 
     def __init__(self, plan: Node, shards: int, late: str = "generous", seed: int = 0, *, relays: bool = False,
-                 punctuated: bool = False,
+                 punctuated: bool = False, emit: str = "final",
                  known: RelationStatistics | None = None, cut: Cut | None = None) -> None:
         if cut is None:
             chosen = plan if known is None else optimize(plan, known).plan
@@ -49,7 +49,7 @@ class Hosted:
             plan = cut.plan
         self.plan, self.random = plan, Random(seed)
         self.below = {part.name: Hosted(part.of, shards, late, seed, relays=True, cut=cut) for part in relayed(plan)}
-        query = open_plan(plan, late=late)
+        query = open_plan(plan, late=late, emit=emit)
         ordering = query.ordering_columns()
         nodes = {node.name: node for node in plan.walk() if isinstance(node, Named)}
         self.inputs = {name: hosted_input(number, nodes[name], ordering.get(name), deletions=_changes(nodes[name]))
@@ -60,7 +60,7 @@ class Hosted:
         self.config = QueryConfig(plan, tuple(self.inputs.values()), LatePolicy.parse(late), len(self.labels),
                                   query.nothing().schema, decided=cut.decided(plan),
                                   watched=cut.watched(plan, self.found, len(self.labels)), relays=relays,
-                                  punctuated=punctuated)
+                                  punctuated=punctuated, emit=emit)
         self.saved: dict[int, str | None] = dict.fromkeys(self.labels)
         self.stores = {label: MemoryChunks() for label in self.labels}
         self.bounds = {name: BoundTable(i.attribute or "") for name, i in self.inputs.items()}

@@ -18,10 +18,12 @@ import panewise as pw
 from conformance.compare import assert_same_rows
 from conformance.generated import any_kind
 from panewise.core.errors import PlanError, UnsupportedError
+from panewise.core.ordinals import OrdinalKind
 from panewise.engines.spark.engine import run_streaming
 from panewise.engines.spark.io.sources import read_stream
 from panewise.engines.spark.observe.observed import metrics
 from panewise.engines.spark.observe.status import as_json
+from panewise.progress.punctuation import Punctuation
 from panewise.windows.sliding import SlidingWindow
 from spark.cases import plan, rows_of, write_ndjson
 from spark.in_process_rows import run_rows_in_process
@@ -94,3 +96,33 @@ def test_what_cannot_be_early_is_refused(spark: SparkSession, tmp_path: Path) ->
     with pytest.raises(PlanError, match="no emission policy"):
         run_streaming(plan(SlidingWindow(10, 5)), {"s": stream}, emit="soon")
     assert rows_of(rows)
+
+
+NESTED = f"SELECT sum(top) [RANGE 20, SLIDE 20, WA window.time] AS m FROM ({QUERY}) AS q"
+PAIRED = "SELECT a.k AS k, count(*) [RANGE 10, SLIDE 5, WA a.t] AS n FROM s [RANGE 4, WA t] AS a, s [RANGE 4, WA t] " \
+         "AS b WHERE a.k = b.k GROUP BY a.k"
+
+
+@pytest.mark.parametrize("text", [NESTED, PAIRED, f"SELECT n FROM ({PAIRED}) AS q WHERE n > 1"])
+def test_aggregates_over_others_are_early_too(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    """Over other windows in two parts of the plan, over pairs, and below what Spark does with the results."""
+    files = write_ndjson(tmp_path / "in", [ITEMS])
+    shown: list[list[dict[str, Any]]] = []
+    stream = read_stream(spark, files, time="t", rows_per_batch=1 if text is NESTED else 3)
+    frame = pw.sql(text, s=stream, emit="change")
+    query = (frame.writeStream.foreachBatch(lambda batch, _: shown.append([r.asDict(True) for r in batch.collect()]))
+             .trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "state")).start())
+    query.awaitTermination()
+    told = [row for rows in shown for row in rows]
+    assert {row["change"] for row in told} == {1, -1}, "something was early and not final"
+    items = [Punctuation.from_json(i["punctuation"], "t", OrdinalKind.INTEGER) if "punctuation" in i else i
+             for i in ITEMS]
+    assert_same_rows(added_up(told), list(pw.sql(text, s=items, time="t")))
+
+
+def test_the_clock_of_aggregates_over_others_is_the_trigger(spark: SparkSession, tmp_path: Path) -> None:
+    files = write_ndjson(tmp_path / "in", [ITEMS])
+    with pytest.raises(UnsupportedError, match="on Spark the trigger is the clock"):
+        pw.sql(NESTED, s=read_stream(spark, files, time="t"), emit="clock:5s")
+    with pytest.raises(PlanError, match="no emission policy 'sometimes'"):
+        pw.sql(NESTED, s=read_stream(spark, files, time="t"), emit="sometimes")

@@ -1,4 +1,4 @@
-"""A window aggregate in a dataflow: Bucket and Aggregate in one, on a window kernel."""
+"""A window aggregate in a dataflow, on a window kernel; a Bucket below it, or the kernel, says which windows."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from panewise.dataflow.late_output import refuse_late
 from panewise.dataflow.lineage import Lineage
 from panewise.dataflow.newest_rows import NewestRows
 from panewise.dataflow.operators.base import NOTHING, Item, Keeping, Mask
+from panewise.dataflow.operators.bucket import WID, Ids
 from panewise.dataflow.results_in_order import ResultsInOrder
 from panewise.dataflow.window_results import ATTRIBUTE, WindowResults
 from panewise.functions import evaluate
@@ -30,6 +31,7 @@ from panewise.kernels.contract.empty_windows import EmptyWindows
 from panewise.kernels.contract.kernel import WindowKernel
 from panewise.kernels.contract.state_file import Saved, part_of, together
 from panewise.kernels.panes.pane_kernel import PanedKernel
+from panewise.kernels.window_ids.context_free import Wids
 from panewise.kernels.window_ids.wid import WidKernel
 from panewise.plan.dataflow import WindowAggregateStep
 from panewise.plan.nodes import INSTANT, Explode
@@ -51,6 +53,8 @@ class Prepared:
     keys: pa.Table
     arguments: list[list[pa.Array]]
     bounds: Bounds | None
+    wids: Wids | None = None
+    """The ids of each row's windows, where a Bucket below has told them."""
 
 
 class WindowAggregation(Keeping):
@@ -101,6 +105,10 @@ class WindowAggregation(Keeping):
         self._waiting = ResultsInOrder(request.keys.names, nothing) if step.in_order and not step.by_rows else None
         self.tells = step.tells
         """Whether promises about results to come are asked for."""
+        self._ids = Ids(node.window.spec.plain, ATTRIBUTE) if step.bucket == "inside" else None
+        """Bounds on ids, where no Bucket below tells them."""
+        self._opening = NO_BOUND
+        """The instant of the first window that bounds on ids leave open."""
         self._put_out = 0
         self._taken: list[tuple[Batch, Prepared]] = []
 
@@ -146,14 +154,23 @@ class WindowAggregation(Keeping):
         translated = self.results.translate(promise)
         if translated is None or self._newest is not None:  # what the end cuts off comes after all instants
             return
-        before = self.watermark
-        yield from self._leaving(promise, self.kernel.advance(translated))
-        if not self.tells:
+        if WID in translated.attributes:
+            yield from self._told(translated)
             return
-        if self._waiting is None or translated.covers_everything:
-            yield from self.results.promised(translated)
-        elif before < self.watermark < FINISHED:  # of single groups results may wait
-            yield from self.results.promised(Punctuation.below(ATTRIBUTE, self.watermark))
+        yield from self._leaving(promise, self.kernel.advance(translated))
+        if not self.step.bucket or translated.closes_below(ATTRIBUTE) != translated.bound(ATTRIBUTE):
+            yield from self._told(translated)
+        elif self._ids is not None and (news := self._ids.news(translated)) is not None:
+            yield from self._told(news)
+
+    def _told(self, promise: Punctuation) -> Iterable[Item]:
+        """What closed windows say of results to come; where results wait for their turn, those of single groups do."""
+        linear = promise.linear_bound(WID)
+        if linear is not None:
+            self._opening = self.results.opening(linear)[INSTANT]
+        if not self.tells or (self._waiting is not None and not promise.attributes <= {ATTRIBUTE, WID}):
+            return NOTHING
+        return self.results.promised(promise)
 
     def flush(self, now: int | None = None) -> Iterable[Item]:
         """Early results, where they are asked for: what has changed since the last."""
@@ -173,7 +190,7 @@ class WindowAggregation(Keeping):
             if self._waiting is not None:
                 self._waiting.add(results, self.results.instants(results))
         if self._waiting is not None:
-            results = self._waiting.leaving(FINISHED if self._by_position else self.born)
+            results = self._waiting.leaving(FINISHED if self._by_position else self._complete)
         if not results.num_rows:
             return NOTHING
         if self._emitter is not None:
@@ -214,7 +231,8 @@ class WindowAggregation(Keeping):
         arrivals = [pa.array(batch.in_order(exploded=self._exploded))] if any(self.ordered) else []
         arguments = [[*(columns[i] for i in places), *(arrivals if ordered else [])]
                      for places, ordered in zip(self.arguments, self.ordered, strict=True)]
-        return Prepared(values, keys, arguments, batch.guard if guarded else None)
+        wids = None if batch.tags is None else (batch.tags.first, batch.tags.end)
+        return Prepared(values, keys, arguments, batch.guard if guarded else None, wids)
 
     def evaluate(self, table: pa.Table) -> list[pa.Array]:
         """Keys and arguments, each as one array of the type it had when the query was bound."""
@@ -235,7 +253,8 @@ class WindowAggregation(Keeping):
         if isinstance(bounds, Trailing) and isinstance(self.kernel, PanedKernel):
             return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=bounds)
         known = None if bounds is None else bound_array(bounds)
-        return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=known)
+        tags: Any = {} if rows.wids is None else {"wids": rows.wids}
+        return self.kernel.process(rows.values, rows.keys, rows.arguments, bounds=known, **tags)
 
     def _typed(self, column: pa.Array, expected: pa.DataType, scalar: Scalar) -> pa.Array:
         try:
@@ -247,6 +266,8 @@ class WindowAggregation(Keeping):
         name = self.node.window.attribute
         if self._by_position:  # the kernel numbers the rows it counts
             return np.zeros(batch.table.num_rows, np.int64)
+        if batch.tags is not None:
+            return batch.tags.values
         if batch.values is not None:
             return batch.values
         first_row = int(batch.rows[0]) if len(batch.rows) else 1
@@ -262,6 +283,11 @@ class WindowAggregation(Keeping):
     @property
     def born(self) -> int:
         """No result to come has an earlier instant, as far as the aggregate knows: that of rows their streams know."""
+        return max(self._complete, self._opening)
+
+    @property
+    def _complete(self) -> int:
+        """The results of all earlier instants are known."""
         bound = FINISHED if self.step.by_rows else self.watermark
         return bound if bound in {NO_BOUND, FINISHED} else bound + self.results.ahead[INSTANT]
 
@@ -302,7 +328,8 @@ class WindowAggregation(Keeping):
     def saved(self) -> Saved:
         """The kernel, what is watched, and what early results have shown."""
         header, tables = together({name: kernel.save() for name, kernel in self._kernels.items()})
-        header |= {"open": sorted(self.log.open), "put out": self._put_out, "emission": {"mode": self.emission.mode}}
+        header |= {"open": sorted(self.log.open), "put out": self._put_out, "emission": {"mode": self.emission.mode},
+                   "ids": None if self._ids is None else self._ids.said.snapshot(), "opening": self._opening}
         if self._waiting is not None:
             tables["waiting"] = self._waiting.waiting
         if self._emitter is not None:
@@ -318,6 +345,9 @@ class WindowAggregation(Keeping):
         for name, kernel in self._kernels.items():
             kernel.load(*part_of((header, tables), name))
         self.log.open, self._put_out = set(header["open"]), header["put out"]
+        self._opening = header["opening"]
+        if self._ids is not None:
+            self._ids.said.restore(header["ids"])
         if self._waiting is not None:
             self._waiting.waiting = tables["waiting"]
         if self._emitter is not None:

@@ -25,6 +25,22 @@ ELEMENT_BITS = 20
 
 
 @dataclass(frozen=True)
+class Tags:
+    """The windows that rows are in, as a Bucket tells them."""
+
+    values: Ordinals
+    """The windowing attribute."""
+    first: Ordinals
+    """The first id of each row's windows."""
+    end: Ordinals
+    """The id after the last."""
+
+    def at(self, places: npt.NDArray[np.bool_] | Ordinals) -> Tags:
+        """Those of some rows."""
+        return Tags(self.values[places], self.first[places], self.end[places])
+
+
+@dataclass(frozen=True)
 class Batch:
     """Some rows of one stream on their way up the plan.
 
@@ -52,6 +68,8 @@ class Batch:
     """Of rows that ``explode`` has made: which of those of one row of the stream each is, from 0."""
     told: Callable[[Batch, int], str] | None = None
     """What messages call a row at a place, where its position is no number of a row of a stream."""
+    tags: Tags | None = None
+    """The windows of each row, where what reads them goes by ids."""
 
     @classmethod
     def made(cls, table: pa.Table, first: int = 1, **more: Any) -> Batch:
@@ -124,8 +142,9 @@ class Batch:
         lineage = None if self.lineage is None else self.lineage.at(places)
         elements = None if self.elements is None else self.elements[places]
         signs = None if self.signs is None else self.signs[places]
+        tags = None if self.tags is None else self.tags.at(places)
         return Batch(table, self.stream, self.rows[places], self.arrivals[places], self.bounds[places], values, lineage,
-                     signs, self.behind, elements, self.told)
+                     signs, self.behind, elements, self.told, tags)
 
     def filter(self, keep: npt.NDArray[np.bool_]) -> Batch:
         """Only these rows."""

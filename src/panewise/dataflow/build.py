@@ -14,9 +14,11 @@ from panewise.dataflow.aggregate import WindowAggregation
 from panewise.dataflow.arrivals import Arrivals
 from panewise.dataflow.batch import Batch
 from panewise.dataflow.graph import Dataflow, Entry, Node, Outlet
+from panewise.dataflow.guard import Describe, Judge
 from panewise.dataflow.inputs import StreamInput
 from panewise.dataflow.late_output import refuse_late
 from panewise.dataflow.operators.base import Mask, Operator
+from panewise.dataflow.operators.bucket import Bucket
 from panewise.dataflow.operators.computed_times import ComputedTimes
 from panewise.dataflow.operators.row_step import RowStep
 from panewise.dataflow.operators.stream_join import StreamJoin
@@ -50,6 +52,9 @@ class Builder:
             if isinstance(made, Node):
                 for port, below in enumerate(step.inputs):
                     self.made[below].readers.append((made, port))
+        for step, made in zip(self.plan.steps, self.made, strict=True):
+            if isinstance(step, steps.Entry) and isinstance(made, Entry):
+                made.source.guard.judges += [self._judge(found, step.guard.late) for found in step.guard.judges]
         return Dataflow([part for part in self.made if isinstance(part, Entry)],
                         [part for part in self.made if isinstance(part, Node)])
 
@@ -63,10 +68,12 @@ class Builder:
                             else RowStep(step.node, schema, step.reads))
             case steps.UnionStep():
                 return Node(self._union(step))
+            case steps.BucketStep(window=window):
+                return Node(Bucket(window.spec.plain, window.attribute, *self._schemas(step)))
             case steps.StreamJoinStep():
                 return Node(self._join(step))
             case steps.WindowAggregateStep():
-                return Node(self._aggregate(step))
+                return Node(WindowAggregation(step, *self._schemas(step)))
             case steps.RelationStep():
                 watch = PlanWatch(step.chosen_from) if step.watched else None
                 ports = [self._port(*found) for found in zip(step.ports, step.inputs, range(len(step.ports)),
@@ -93,12 +100,19 @@ class Builder:
 
     def _join(self, step: steps.StreamJoinStep) -> StreamJoin:
         left, right = self._schemas(step)
-        join = StreamJoin(step, left, right, [{None if join is None else self.operator(join, StreamJoin)
-                                                        for join in side} for side in step.made_by])
-        for entries, time, kind in zip(step.judges, join.times, join.kinds, strict=True):
-            for entry in map(self.entry, entries):
-                entry.judges.append(_judge(lambda batch: batch.late(), step.late, time, kind))
-        return join
+        return StreamJoin(step, left, right, [{None if join is None else self.operator(join, StreamJoin)
+                                               for join in side} for side in step.made_by])
+
+    def _judge(self, judge: steps.Judge, policy: LatePolicy) -> Judge:
+        """Rows that break a promise of their stream, as they enter: whatever WHERE would say of them."""
+        node = self.made[judge.step]
+        assert isinstance(node, Node)
+        reader = node.operator
+        if isinstance(reader, StreamJoin):
+            return _judge(lambda batch: batch.late(), policy, reader.times[judge.side], reader.kinds[judge.side])
+        assert isinstance(reader, WindowAggregation)
+        window = reader.node.window
+        return _judge(_behind(reader, judge.ahead), policy, window.attribute, window.ordinal)
 
     def _port(self, port: steps.Port, below: int, number: int) -> Port:
         made, node = self.made[below], port.node
@@ -116,13 +130,6 @@ class Builder:
         assert isinstance(made.operator, kind)
         return made.operator
 
-    def _aggregate(self, step: steps.WindowAggregateStep) -> WindowAggregation:
-        made, window = WindowAggregation(step, self._schemas(step)[0]), step.aggregate.window
-        for number, ahead in step.judges:
-            judge = _judge(_behind(made, ahead), step.late, window.attribute, window.ordinal)
-            self.entry(number).judges.append(judge)
-        return made
-
 
 def _schema(made: Entry | Node) -> pa.Schema:
     return made.operator.schema if isinstance(made, Node) else pa.schema(list(made.source.schema.columns.items()))
@@ -134,8 +141,7 @@ def _behind(made: WindowAggregation, ahead: int) -> Callable[[Batch], Mask]:
 
 
 def _judge(late: Callable[[Batch], Mask], policy: LatePolicy, attribute: str,
-           kind: OrdinalKind) -> Callable[[Batch], Mask]:
-    """Rows that break a promise of their stream, as they enter: whatever WHERE would say of them."""
+           kind: OrdinalKind) -> Judge:
     def judged(batch: Batch) -> Mask:
         if batch.values is None:
             return np.zeros(batch.table.num_rows, np.bool_)
@@ -146,16 +152,15 @@ def _judge(late: Callable[[Batch], Mask], policy: LatePolicy, attribute: str,
 
 
 def _input(entry: steps.Entry) -> StreamInput:
-    node, guard, schema = entry.input, entry.guard, entry.input.schema
+    node, guard, schema = entry.input, entry.guard.column, entry.input.schema
     if not schema.columns:
         raise SchemaError(f"the columns of the stream {node.name!r} must be known before it is read: declare them")
     if guard is not None and guard not in schema.columns:
         raise SchemaError(f"stream {node.name!r} has no column {guard!r} to order it; "
                           f"there are {', '.join(schema.columns)}")
     if guard is None:
-        generator = parse_progress(entry.policy, OrdinalKind.INTEGER)
+        generator = parse_progress(entry.describe.policy, OrdinalKind.INTEGER)
     else:
-        generator = parse_progress(entry.policy, schema.ordinal_kind(guard), dict(schema.columns))
-    made = StreamInput(node.name, schema, guard, entry.needed, generator)
-    made.by_substream = bool(generator.columns) and generator.columns[0] in entry.grouped_by
-    return made
+        generator = parse_progress(entry.describe.policy, schema.ordinal_kind(guard), dict(schema.columns))
+    describe = Describe(guard or "", generator, substreams=entry.describe.substreams is not None)
+    return StreamInput(node.name, schema, guard, entry.needed, describe)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from panewise.core.errors import CheckpointError
@@ -15,9 +14,6 @@ from panewise.dataflow.inputs import StreamInput
 from panewise.dataflow.operators.base import Item, Mask, Operator
 from panewise.progress.punctuation import Punctuation
 from panewise.storage import ChunkStore, Scoped
-
-Judge = Callable[[Batch], Mask]
-"""Which rows of a stream are late for an operator where they enter, whatever becomes of them on the way to it."""
 
 
 @dataclass(eq=False)
@@ -39,13 +35,6 @@ class Entry:
 
     source: StreamInput
     readers: list[tuple[Node, int]] = field(default_factory=list)
-    judges: list[Judge] = field(default_factory=list)
-
-    def late(self, batch: Batch) -> Mask:
-        """The rows that some operator with a judge here will not see in time."""
-        masks = [judge(batch) for judge in self.judges]
-        found: Mask = np.logical_or.reduce(masks)
-        return found
 
 
 class Outlet(Operator):

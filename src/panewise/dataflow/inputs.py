@@ -19,11 +19,11 @@ from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table
 from panewise.dataflow.batch import Batch
+from panewise.dataflow.guard import Describe, Guard
 from panewise.dataflow.signs import column_of_signs, signs_of, tells_signs
 from panewise.dataflow.times_of_rows import TimeRule, row_text
 from panewise.planner.facts.result_forms import CHANGE
-from panewise.progress.bounds import BoundTable
-from panewise.progress.generators import Bounds, Generator, Observed, Trailing
+from panewise.progress.generators import Bounds
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.watermarks import NO_BOUND
 
@@ -73,15 +73,13 @@ class StreamInput:
     """One stream at the border: its columns, its rows so far, and what has been promised of it."""
 
     def __init__(self, name: str, schema: SourceSchema, attribute: str | None, needed: Sequence[str],
-                 generator: Generator) -> None:
-        self.name, self.schema, self.attribute, self.generator = name, schema, attribute, generator
-        self.needed = [*dict.fromkeys([*needed, *generator.columns, *([attribute] if attribute else [])])]
-        self.by_substream = False
-        """Whether some results are grouped by what the generator calls a substream."""
+                 describe: Describe) -> None:
+        self.name, self.schema, self.attribute, self.describe = name, schema, attribute, describe
+        self.guard, self.generator = Guard(attribute), describe.generator
+        self.needed = [*dict.fromkeys([*needed, *self.generator.columns, *([attribute] if attribute else [])])]
         self.first: int | None = None
         """The earliest instant at which a row came, where ``notes_first``; a late one, at its bound, if that counts."""
         self.notes_first = self.notes_late = False
-        self.bounds = BoundTable(attribute or "")
         self.rows = 0
         self.place: Callable[[int], str] | None = None
         """Where a row stands, by its number, if its source knows."""
@@ -104,10 +102,8 @@ class StreamInput:
             bounds: Bounds = np.full(count, NO_BOUND, np.int64)
         else:
             values, high = self._looked_at(table, self.attribute)
-            extra = {c: table.column(c) for c in self.generator.columns} if self.generator.columns else None
-            seen = self.generator.observe(values, extra, high=high)
-            bounds = self._in_force(table, values, seen)
-            made = self._generated(seen.after)
+            seen = self.describe.observe(table, values, high)
+            bounds, made = self.guard.stamp(table, values, seen), self.describe.promises(seen.after)
         first, arrived = self.rows + 1, self.after + arrived
         numbers = range(first, first + count) if places is None else first + places
         batch = Batch(table, self.name, numbers, range(arrived + 1, arrived + 1 + count), bounds,
@@ -140,32 +136,10 @@ class StreamInput:
                 earliest = int(times.min())
                 self.first = earliest if self.first is None else min(self.first, earliest)
 
-    def _in_force(self, table: pa.Table, values: Ordinals, seen: Observed) -> Bounds:
-        """What the generator knows of each row, and what was promised beside it."""
-        promised, bounds = self.bounds, seen.bounds
-        some = promised.groups or promised.selections or promised.ranges
-        one_by_one = some or seen.own is not None
-        if isinstance(bounds, Trailing) and bounds.values is values and not one_by_one and \
-                promised.linear <= bounds.first:
-            return bounds
-        bounds = seen.before
-        if seen.own is not None:  # a promise about its substream covers a row whatever results are grouped by
-            bounds = np.maximum(bounds, seen.own)
-        if some:
-            return np.maximum(bounds, promised.bounds_for(_by_name(table), len(values)))
-        return np.maximum(bounds, promised.linear) if len(values) and promised.linear > bounds[0] else bounds
-
-    def _generated(self, bound: int) -> list[Punctuation]:
-        assert self.attribute is not None
-        made = [] if bound == NO_BOUND else [Punctuation.below(self.attribute, bound)]
-        if self.by_substream:
-            made += [Punctuation.below(self.attribute, b, **group) for group, b in self.generator.group_bounds()]
-        return made
-
     def promise(self, punctuation: Punctuation) -> bool:
         """Take in a promise; False when it says nothing new."""
         self.finished |= punctuation.covers_everything
-        return self.bounds.advance(punctuation)
+        return self.guard.promise(punctuation)
 
     # -- checking
 
@@ -327,12 +301,12 @@ class StreamInput:
     def snapshot(self) -> dict[str, Any]:
         """The state as data that JSON can hold."""
         return {"rows": self.rows, "finished": self.finished, "first": self.first,
-                "generator": self.generator.snapshot(), "bounds": self.bounds.snapshot()}
+                "generator": self.generator.snapshot(), "bounds": self.guard.bounds.snapshot()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what ``snapshot`` saved."""
         self.generator.restore(state["generator"])
-        self.bounds.restore(state["bounds"])
+        self.guard.bounds.restore(state["bounds"])
         self.rows, self.finished, self.first = state["rows"], state["finished"], state["first"]
 
 
@@ -342,7 +316,3 @@ def _text(row: Mapping[str, Any]) -> str:
         return str(dict(row))
     except ValueError:  # an integer of thousands of digits
         return ", ".join(f"{name!r}: {shown(value)}" for name, value in row.items())
-
-
-def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
-    return {name: table.column(name) for name in table.column_names}

@@ -166,7 +166,7 @@ class Query(QueryOutputs):
                 if admitted.signs is not None or source.attribute is None:
                     behind = self._arrivals.place - self._arrivals.rows - source.after - 1
                     batch = replace(batch, signs=admitted.signs, behind=behind)
-                if entry.judges and (late := entry.late(batch)).any():
+                if source.guard.judges and (late := source.guard.late(batch)).any():
                     missed.append((batch, late))
                 graph.offer(entry, batch)
                 taken.append((entry, batch, promises))

@@ -106,10 +106,10 @@ def _stream(source: StreamInput | None, late: int, bad: int, kind: OrdinalKind) 
     if source is None:
         return {"rows": 0, "late": late, "bad": bad, "finished": False, "idle": False, "watermark": None,
                 "groups_ahead": 0, "progress": ""}
-    bound = FINISHED if source.finished else source.bounds.linear
+    bound = FINISHED if source.finished else source.guard.bounds.linear
     return {"rows": source.rows, "late": late, "bad": bad, "finished": source.finished, "idle": source.generator.idle,
             "watermark": bound_text(bound, kind),
-            "groups_ahead": sum(len(table.bounds) for table in source.bounds.groups.values()),
+            "groups_ahead": sum(len(table.bounds) for table in source.guard.bounds.groups.values()),
             "progress": source.generator.describe()}
 
 

@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from panewise.core.ordinals import Ordinals, from_ordinals
 from panewise.core.schema import ROW_NUM_NAMES
+from panewise.dataflow.operators.bucket import WID
 from panewise.kernels.contract.kernel import WINDOW_END
 from panewise.kernels.panes.pane_tables import WINDOW_ID
 from panewise.plan.nodes import INSTANT, WID_COLUMN, WINDOW_TIMES, WindowAggregate
 from panewise.planner.facts.requests import hidden_keys
 from panewise.progress.patterns import Below, Pattern
 from panewise.progress.punctuation import Punctuation
+from panewise.progress.watermarks import FINISHED, NO_BOUND
 from panewise.windows.extents import extents
 from panewise.windows.session import SessionWindow
 from panewise.windows.sliding import SlidingWindow
@@ -81,7 +83,7 @@ class WindowResults:
         if linear is not None:
             return Punctuation.below(ATTRIBUTE, linear)
         kept = {key.scalar.column_name: key.name for key in reversed(self.node.keys)} | self.hidden
-        kept[self.node.window.attribute] = ATTRIBUTE
+        kept |= {self.node.window.attribute: ATTRIBUTE, WID: WID}
         patterns: dict[str, Pattern] = {}
         for name, pattern in promise.patterns:
             if name not in kept:
@@ -92,14 +94,28 @@ class WindowResults:
     def promised(self, translated: Punctuation) -> Iterator[Punctuation]:
         """What closed windows say of results to come: in the columns of results, the last instant for the window."""
         patterns = dict(translated.patterns)
-        bound = patterns.pop(ATTRIBUTE, None)
+        by_id, bound = patterns.pop(WID, None), patterns.pop(ATTRIBUTE, None)
         if not patterns.keys() <= {key.name for key in self.node.keys}:
             return
-        if bound is None:
-            yield translated
+        times: dict[str, int] = {}
+        if isinstance(by_id, Below):
+            times = self.opening(by_id.bound)
         elif isinstance(bound, Below) and not self.by_position:
-            yield from (Punctuation.of({**patterns, name: Below(bound.bound + ahead)})
-                        for name, ahead in self.ahead.items())
+            times = {name: bound.bound + ahead for name, ahead in self.ahead.items()}
+        elif bound is None:
+            yield translated
+        yield from (Punctuation.of({**patterns, name: Below(time)}) for name, time in times.items() if time != NO_BOUND)
+
+    def opening(self, wid: int) -> dict[str, int]:
+        """The least times that results of a window and of those behind it have; all are over where there is none."""
+        if wid in {NO_BOUND, FINISHED}:
+            return dict.fromkeys(self.ahead, wid)
+        spec = self.node.window.spec.plain
+        end = spec.extent(wid).end
+        if end is None or spec.closed_below(end) <= wid:  # it is complete at the end, or there is no such window
+            return dict.fromkeys(self.ahead, NO_BOUND if end is None else FINISHED)
+        known = {INSTANT: end - 1, END: end, START: end - getattr(spec, "range", 0)}
+        return {name: known[name] for name in self.ahead}
 
     def _known_times(self) -> dict[str, int]:
         """A window that is open ends behind a bound (a session may end at it), and begins its RANGE before, where all

@@ -45,6 +45,19 @@ class Request:
 
 AMOUNTS = frozenset({"slack"})
 """Options that are amounts of the windowing attribute."""
+SAYS = {
+    "unit": "what changes between rows and partials: a group, or the pane of a group",
+    "estimate": "what decides it: the bytes held, counted, or the model of the thesis",
+    "hysteresis": "a group goes back to rows below this part of what made it leave them",
+    "wed_since": "from where the model measures how long windows stay open: the newest row, or the bound",
+    "differential": "the next window is made of the last one, less the rows that left and with those that came",
+    "slack": "windows are closed by rows that are so far ahead, as by `progress=\"late:…\"`",
+    "slots": "how many partials the table holds",
+    "flush": "how partials of older windows leave the table",
+    "m": "how many windows may stay in the table behind the newest",
+    "i": "after how many rows the slow flush puts one partial out",
+}
+"""What every option of a kernel is."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,11 @@ class Option:
     default: Any
     among: tuple[str, ...] = ()
     """The names it may be, where it is one."""
+
+    @property
+    def says(self) -> str:
+        """What it is."""
+        return SAYS[self.name]
 
     def read(self, value: Any, amount: Callable[[Any], int]) -> Any:
         """A value, also as text, in the type of the default."""
@@ -85,6 +103,8 @@ class Entry:
     runs: Callable[[Request], bool]
     keeps: str
     """The state it keeps, in words."""
+    bucket: str = ""
+    """Where the ids of windows on values come from: a Bucket ``below`` the kernel, or ``inside`` it; else nowhere."""
 
     @property
     def name(self) -> str:
@@ -116,11 +136,11 @@ def _panes(request: Request) -> bool:
 
 
 KERNELS: tuple[Entry, ...] = (
-    Entry(PanedKernel, _panes, "partials by pane and group, in arrays"),
-    Entry(WidKernel, _context_free, "a partial by group and range of window ids"),
-    Entry(AdaptiveKernel, _context_free, "by group rows or partials, whichever are smaller"),
-    Entry(BufferingKernel, _context_free, "the rows of open windows"),
-    Entry(TwoLevelKernel, _context_free, "partials in a table of fixed size, and those it puts out"),
+    Entry(PanedKernel, _panes, "partials by pane and group, in arrays", "inside"),
+    Entry(WidKernel, _context_free, "a partial by group and range of window ids", "below"),
+    Entry(AdaptiveKernel, _context_free, "by group rows or partials, whichever are smaller", "below"),
+    Entry(BufferingKernel, _context_free, "the rows of open windows", "below"),
+    Entry(TwoLevelKernel, _context_free, "partials in a table of fixed size, and those it puts out", "below"),
     Entry(LandmarkKernel, lambda request: endless(request.spec), "a partial by group that only grows"),
     Entry(SessionKernel, _of_kind(SessionWindow), "a partial by group and open session"),
     Entry(RowKernel, _of_kind(RowWindow, CountWindow), "states of the newest rows by group"),
@@ -130,6 +150,11 @@ KERNELS: tuple[Entry, ...] = (
 
 
 BY_NAME = {entry.name: entry for entry in KERNELS}
+
+
+def bucket_of(kernel: str) -> str:
+    """Where the ids of its windows come from."""
+    return BY_NAME[kernel].bucket
 
 
 def able(request: Request) -> Iterator[Entry]:

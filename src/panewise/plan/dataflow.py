@@ -66,16 +66,44 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Entry(Step):
-    """A stream or table as one of its columns orders it; without a ``guard`` arrival does."""
+class Describe:
+    """What makes promises of the rows of a stream."""
 
-    guard: str | None = None
     policy: str = "source"
-    """Where promises about it come from."""
+    """Where they come from."""
+    substreams: str | None = None
+    """The column whose values name substreams that each get promises of their own, where results are grouped by it."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """An operator for which late rows are found where they enter, because it does not see all of them."""
+
+    step: int
+    side: int = 0
+    """Of a join, which of its inputs reads them."""
+    ahead: int = 0
+    """How much later the attribute that it goes by is than the column that orders them."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What holds the rows of a stream to all promises about it."""
+
+    column: str | None
+    """A row is late by it; without one arrival orders rows, and none is."""
+    late: LatePolicy = LatePolicy.GENEROUS
+    judges: tuple[Judge, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry(Step):
+    """A stream or table as one of its columns orders it, or its arrival."""
+
+    describe: Describe = field(kw_only=True)
+    guard: Guard = field(kw_only=True)
     needed: tuple[str, ...] = ()
     """Columns that rows must have whatever is asked of them."""
-    grouped_by: frozenset[str] = frozenset()
-    """What results are grouped by: promises about such groups are passed on."""
     operator: ClassVar[str] = "StreamInput"
 
     @property
@@ -121,8 +149,6 @@ class StreamJoinStep(Step):
     late: LatePolicy = LatePolicy.GENEROUS
     made_by: tuple[tuple[int | None, ...], ...] = ((None,), (None,))
     """The joins that make the rows of each side; None among them for rows of streams."""
-    judges: tuple[tuple[int, ...], ...] = ((), ())
-    """The entries of each side whose late rows are found where they enter."""
     both: tuple[int, int] | None = None
     """What is above goes by the greatest or least of both times, each with so many steps added."""
     operator: ClassVar[str] = "StreamJoin"
@@ -132,6 +158,14 @@ class StreamJoinStep(Step):
     def takes_late(self) -> bool:
         """Whether late rows meet what is still kept."""
         return self.late is LatePolicy.GENEROUS
+
+
+@dataclass(frozen=True)
+class BucketStep(Step):
+    """The ids of windows, as columns of the rows that are in them; of all aggregates of such windows over one input."""
+
+    window: n.WindowClause = field(kw_only=True)
+    operator: ClassVar[str] = "Bucket"
 
 
 @dataclass(frozen=True)
@@ -149,12 +183,12 @@ class WindowAggregateStep(Step):
     """Results leave by the end of their windows and by group, whatever closed them."""
     tells: bool = False
     """Something above reads promises about results to come."""
+    bucket: str = ""
+    """Where windows become ids: in a Bucket ``below``, or ``inside``, in the loops of the kernel; else they have none
+    that follow from a row, or from a bound."""
     emit: str = "final"
     empty_windows: bool = False
     events: bool = False
-    judges: tuple[tuple[int, int], ...] = ()
-    """The entries whose late rows are found where they enter, because some are left out on the way here, and how much
-    later the attribute is than the column that orders them."""
     operator: ClassVar[str] = "WindowAggregation"
 
     @property

@@ -69,7 +69,7 @@ class StreamPort:
         """No row of an earlier instant will come, as the stream has promised."""
         if self.source.finished:
             return FINISHED
-        return self._arrivals.place if self.by_place else self.source.bounds.linear
+        return self._arrivals.place if self.by_place else self.source.guard.bounds.linear
 
     def _arrive(self, batch: Batch) -> None:
         if not batch.table.num_rows:
@@ -147,7 +147,7 @@ class MadePort:
         known = [self._operator.born]
         if self.in_full:
             known += [FINISHED if source.finished else self._arrivals.place if source.attribute is None
-                      else source.bounds.linear for source in self.streams]
+                      else source.guard.bounds.linear for source in self.streams]
         return min(known)
 
     def settle(self, reached: int) -> None:

@@ -19,7 +19,7 @@ from panewise.kernels.baselines.row_buffer import CUT, VALUE, RowBuffer, filtere
 from panewise.kernels.contract.kernel import Arguments, Closing, Mask
 from panewise.kernels.contract.partials import BoundAggregate, partial_table
 from panewise.kernels.panes.differential import RunningAggregate
-from panewise.kernels.window_ids.context_free import ContextFreeKernel, wids_of
+from panewise.kernels.window_ids.context_free import ContextFreeKernel, Wids, wids_of
 from panewise.kernels.window_ids.range_state import END, FIRST
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
@@ -61,14 +61,14 @@ class BufferingKernel(ContextFreeKernel):
 
     # -- rows in
 
-    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Ordinals | None = None) -> Mask:
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Ordinals | None = None,
+                wids: Wids | None = None) -> Mask:
         """Keep the rows of a batch."""
         if self.slack is not None and len(values):
             highs = np.maximum.accumulate(np.concatenate([[self._high], values]))
             own = np.where(highs < NO_BOUND + self.slack, NO_BOUND, highs - self.slack)[:-1]
             bounds = own if bounds is None else np.maximum(own, bounds)
-        rows = self._admit(values, keys, arguments, bounds)
+        rows = self._admit(values, keys, arguments, bounds, wids)
         if self.slack is not None and len(values):
             self._high = int(highs[-1])
         if rows.tardy.any():

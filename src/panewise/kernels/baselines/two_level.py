@@ -16,7 +16,7 @@ from panewise.core.ordinals import Ordinals
 from panewise.kernels.baselines.slots import Flush, SlotTable
 from panewise.kernels.contract.kernel import Arguments, Mask
 from panewise.kernels.contract.partials import BoundAggregate, combine_partials
-from panewise.kernels.window_ids.context_free import ContextFreeKernel
+from panewise.kernels.window_ids.context_free import ContextFreeKernel, Wids
 from panewise.kernels.window_ids.range_state import END, FIRST, RangeState
 from panewise.progress.late import LatePolicy
 from panewise.progress.punctuation import Punctuation
@@ -46,10 +46,10 @@ class TwoLevelKernel(ContextFreeKernel):
 
     # -- rows in
 
-    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Ordinals | None = None) -> Mask:
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Ordinals | None = None,
+                wids: Wids | None = None) -> Mask:
         """Fold a batch into the slots."""
-        rows = self._admit(values, keys, arguments, bounds)
+        rows = self._admit(values, keys, arguments, bounds, wids)
         self._give(self.low.add(rows.first, rows.end, rows.keys, rows.arguments))
         return rows.late
 

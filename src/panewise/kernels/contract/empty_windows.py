@@ -56,9 +56,9 @@ class EmptyWindows(WrappingKernel):
     # -- rows in
 
     def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Ordinals | None = None) -> Mask:
+                bounds: Ordinals | None = None, **tags: Any) -> Mask:
         """As the kernel inside."""
-        return self.inner.process(values, keys, arguments, bounds=bounds)
+        return self.inner.process(values, keys, arguments, bounds=bounds, **tags)
 
     def ripe(self) -> pa.Table:
         """As the kernel inside; windows that rows close may leave others empty."""

@@ -26,6 +26,7 @@ from panewise.kernels.groups.key_table import KeyTable
 from panewise.kernels.panes.cells_numba import any_below
 from panewise.kernels.panes.pane_arrays import DensePanes, Found, TooSparse
 from panewise.kernels.panes.pane_tables import WINDOW_ID
+from panewise.kernels.window_ids.context_free import Wids
 from panewise.kernels.window_ids.range_state import END, FIRST, RangeState
 from panewise.kernels.window_ids.wid import WidKernel, close_aside
 from panewise.progress.generators import Bounds, bound_array
@@ -58,9 +59,10 @@ class PanedKernel(WidKernel):
 
     # -- rows in
 
-    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Bounds | None = None) -> Mask:
-        """Fold a batch into its panes."""
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Bounds | None = None,
+                wids: Wids | None = None) -> Mask:
+        """Fold a batch into its panes, which compiled loops find themselves."""
+        del wids
         if self._dense is not None and self._summing:
             self._fit(self._dense.fitted(arguments))
         late = self._fold(values, keys, arguments, bounds)

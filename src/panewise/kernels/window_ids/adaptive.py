@@ -28,7 +28,7 @@ from panewise.kernels.baselines.row_buffer import VALUE, RowBuffer, filtered, fi
 from panewise.kernels.contract.kernel import Arguments, Mask
 from panewise.kernels.contract.partials import BoundAggregate, partial_table
 from panewise.kernels.groups.grouping import group_codes
-from panewise.kernels.window_ids.context_free import ContextFreeKernel, wids_of
+from panewise.kernels.window_ids.context_free import ContextFreeKernel, Wids, wids_of
 from panewise.kernels.window_ids.open_duration import OpenDuration, Since
 from panewise.kernels.window_ids.range_state import END, FIRST, RangeState, Run, encode
 from panewise.progress.late import LatePolicy
@@ -127,10 +127,10 @@ class AdaptiveKernel(ContextFreeKernel):
 
     # -- rows in
 
-    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Ordinals | None = None) -> Mask:
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Ordinals | None = None,
+                wids: Wids | None = None) -> Mask:
         """Take in a batch."""
-        rows = self._admit(values, keys, arguments, bounds)
+        rows = self._admit(values, keys, arguments, bounds, wids)
         if len(rows.values):
             self.time.saw(rows.values, int(rows.end.max()) - 1, self.bounds.linear)
             if rows.tardy.any():  # their ranges do not follow from their values: they are folded at once

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,8 @@ from panewise.kernels.panes.pane_tables import WINDOW_ID, explode
 from panewise.kernels.window_ids.range_state import END, FIRST
 from panewise.windows.base import Clock, ContextClass, Rows, WindowSpec, disjoint_ranges, ids_in_ranges
 
+Wids: TypeAlias = tuple[Ordinals, Ordinals]
+"""By row the first id of its windows, and the one after the last."""
 MOST_AT_ONCE = 1_000_000
 """So many partials are put into their windows at a time when many windows close together."""
 
@@ -58,9 +61,15 @@ class ContextFreeKernel(WindowKernel):
                 f"{self.spec.kind} windows do not follow from the row alone or never let go of it: the strategy "
                 f"{self.name!r} cannot run them; use strategy='auto' or engine='oracle'")
 
-    def _admit(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Ordinals | None) -> Admitted:
+    @abstractmethod
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Ordinals | None = None,
+                wids: Wids | None = None) -> Mask:
+        """As of every kernel; ``wids`` are the windows of each row, where they are known."""
+
+    def _admit(self, values: Ordinals, keys: pa.Table, arguments: Arguments, bounds: Ordinals | None,
+               wids: Wids | None = None) -> Admitted:
         """Apply the late policy and count the rows."""
-        first, end = wids_of(self.spec, values)
+        first, end = wids or wids_of(self.spec, values)
         decision = self._lateness(values, keys, first, end, bounds)
         self.rows += len(values)
         rows = Admitted(values, decision.first, end, keys, arguments, decision.late, decision.late)
@@ -136,7 +145,7 @@ def follows_from_row(spec: WindowSpec) -> bool:
         spec.clock not in (Clock.ORDER, Clock.PARTITION_ORDER)
 
 
-def wids_of(spec: WindowSpec, values: Ordinals) -> tuple[Ordinals, Ordinals]:
+def wids_of(spec: WindowSpec, values: Ordinals) -> Wids:
     """First and end of the window ids of values; context-free windows look at nothing else."""
     nothing = np.broadcast_to(np.int64(0), len(values))
     return spec.wids(Rows(values, nothing, nothing))

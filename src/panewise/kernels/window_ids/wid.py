@@ -27,7 +27,7 @@ from panewise.kernels.panes.pane_tables import (
     window_range,
 )
 from panewise.kernels.panes.table_stacks import TableStacks
-from panewise.kernels.window_ids.context_free import Admitted, ContextFreeKernel
+from panewise.kernels.window_ids.context_free import Admitted, ContextFreeKernel, Wids
 from panewise.kernels.window_ids.range_state import END, FIRST, RangeState, encode
 from panewise.progress.late import LatePolicy, decide
 from panewise.progress.punctuation import Punctuation
@@ -71,10 +71,10 @@ class WidKernel(ContextFreeKernel):
 
     # -- rows in
 
-    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *,
-                bounds: Ordinals | None = None) -> Mask:
+    def process(self, values: Ordinals, keys: pa.Table, arguments: Arguments, *, bounds: Ordinals | None = None,
+                wids: Wids | None = None) -> Mask:
         """Fold a batch into the partials of its windows."""
-        rows = self._in_time(self._admit(values, keys, arguments, bounds))
+        rows = self._in_time(self._admit(values, keys, arguments, bounds, wids))
         self._add(self.ranges, rows.first, rows.end, rows.keys, rows.arguments)
         return rows.late
 

@@ -12,10 +12,15 @@ from typing import TypeVar
 
 from panewise.core.errors import PlanError
 from panewise.core.schema import ROW_NUM_NAMES
+from panewise.kernels.catalog import bucket_of
 from panewise.kernels.contract.emission import Emission
 from panewise.plan import nodes as n
 from panewise.plan.dataflow import (
+    BucketStep,
+    Describe,
     Entry,
+    Guard,
+    Judge,
     KernelChoice,
     Outlet,
     PhysicalPlan,
@@ -51,6 +56,8 @@ from panewise.planner.legal.relational import is_relational
 from panewise.planner.rewrites.closure import Rewritten
 from panewise.planner.statistics.relation_statistics import RelationStatistics, known_inputs
 from panewise.progress.late import LatePolicy
+from panewise.progress.policy import parse_progress
+from panewise.windows.base import WindowSpec
 
 Keys = frozenset[str]
 NO_KEYS: Keys = frozenset()
@@ -96,6 +103,7 @@ class GraphPlanner:
         self.places: dict[Path, int] = {}
         self._entries: dict[tuple[str, str | None], int] = {}
         self._made: dict[tuple[n.Node, Attribute, Keys, bool], Made] = {}
+        self._buckets: dict[tuple[int, str, WindowSpec], int] = {}
         self._wanted, self._in_order = demanded(plan), ordered_results(plan)
         self._relations: dict[Path, n.Node] = {}
         """By place what runs instead of a relation."""
@@ -245,8 +253,10 @@ class GraphPlanner:
         wanted = self._wanted.get(node)
         number = self._add(StreamJoinStep(
             node, tuple(side.step for side in sides), frozenset(node.columns) if wanted is None else wanted, attribute,
-            keys, dated, self.options.late, tuple(_ordered(side.joins) for side in sides),
-            tuple(tuple(entry for entry, *_ in side.entries) for side in sides), both=both))
+            keys, dated, self.options.late, tuple(_ordered(side.joins) for side in sides), both=both))
+        for place, side in enumerate(sides):
+            for entry, *_ in side.entries:
+                self._judges(entry, Judge(number, place))
         return Made(number, path, frozenset({number}))
 
     def _aggregate(self, node: n.WindowAggregate, path: Path, *, dated: bool, by_rows: bool) -> Made:
@@ -259,18 +269,42 @@ class GraphPlanner:
         if window.predicate is not None:  # rows that fail it are in no window
             below = self._passing(Stateless(n.Filter(node.input, window.predicate)), below)
         has_slack = options.late.has_slack and window.spec.takes_late_rows
-        judges = []
-        for number, left_out, by in below.entries:
-            entry = self.steps[number]
-            assert isinstance(entry, Entry)
-            keys = frozenset(key.scalar.column_name for key in node.keys if key.scalar.column_name is not None)
-            self._change(number, Entry, grouped_by=entry.grouped_by | keys)
-            judges += [(number, by)] if entry.guard is not None and (by_rows or (left_out and not has_slack)) else []
-        step = WindowAggregateStep(node, (below.step,), self._kernel(node), options.late, dated, by_rows,
-                                   dated or node in self._in_order, judges=tuple(judges))
+        choice = self._kernel(node)
+        bucket = "" if choice is None or by_position else bucket_of(choice.kernel)
+        number = self._bucket(node, below.step) if bucket == "below" else below.step
+        step = WindowAggregateStep(node, (number,), choice, options.late, dated, by_rows,
+                                   dated or node in self._in_order, bucket=bucket)
         if node is self._result:  # what a user asks for is about the windows that are the results
             step = replace(step, emit=options.emit, empty_windows=options.empty_windows, events=options.events)
-        return Made(self._add(step), path)
+        made = self._add(step)
+        for entry, left_out, by in below.entries:
+            self._tell_substreams(entry, node)
+            if by_rows or (left_out and not has_slack):
+                self._judges(entry, Judge(made, ahead=by))
+        return Made(made, path)
+
+    def _judges(self, entry: int, judge: Judge) -> None:
+        """Late rows are found where they enter, if promises order them."""
+        guard = self._entry(entry).guard
+        if guard.column is not None:
+            self._change(entry, Entry, guard=replace(guard, judges=(*guard.judges, judge)))
+
+    def _tell_substreams(self, entry: int, node: n.WindowAggregate) -> None:
+        """Results by substream close by promises about single substreams."""
+        step = self._entry(entry)
+        if step.guard.column is None or not step.input.schema.columns:
+            return
+        columns = parse_progress(step.describe.policy, step.input.schema.ordinal_kind(step.guard.column)).columns
+        if columns and columns[0] in {key.scalar.column_name for key in node.keys}:
+            self._change(entry, Entry, describe=replace(step.describe, substreams=columns[0]))
+
+    def _bucket(self, node: n.WindowAggregate, below: int) -> int:
+        """The ids of these windows over that input; made when they are first asked for."""
+        window = node.window
+        at = (below, window.attribute, window.spec.plain)
+        if at not in self._buckets:
+            self._buckets[at] = self._add(BucketStep(node.input, (below,), window=window))
+        return self._buckets[at]
 
     def _kernel(self, node: n.WindowAggregate) -> KernelChoice | None:
         known = statistics_for(node, self.choices.stats) if self._known is None else None
@@ -304,11 +338,16 @@ class GraphPlanner:
         at = (node.name, guard)
         if at not in self._entries:
             policy = "source" if guard is None else self.choices.policy(node.name)
-            self._entries[at] = self._add(Entry(node, (), guard, policy, () if guard is None else (guard,)))
-        entry = self.steps[self._entries[at]]
-        assert isinstance(entry, Entry)
+            self._entries[at] = self._add(Entry(node, (), () if guard is None else (guard,), describe=Describe(policy),
+                                                guard=Guard(guard, self.options.late)))
+        entry = self._entry(self._entries[at])
         self._change(self._entries[at], Entry, needed=tuple(dict.fromkeys((*entry.needed, *sorted(needed or ())))))
         return self._entries[at]
+
+    def _entry(self, number: int) -> Entry:
+        step = self.steps[number]
+        assert isinstance(step, Entry)
+        return step
 
     # -- relations
 

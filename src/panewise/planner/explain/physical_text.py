@@ -93,10 +93,14 @@ def _of_entry(plan: PhysicalPlan, step: RelationStep, leaf: PhysicalNode) -> lis
 def _of_step(step: Step) -> Iterator[tuple[str, str]]:
     match step:
         case Entry():
-            if step.guard not in {None, step.input.schema.time}:
-                yield "ordered", f"by {step.guard}"
-            if step.policy != "source":
-                yield "policy", step.policy
+            if step.guard.column not in {None, step.input.schema.time}:
+                yield "ordered", f"by {step.guard.column}"
+            if step.describe.policy != "source":
+                alone = "" if step.describe.substreams is None else f"; each {step.describe.substreams} by itself, too"
+                yield "describe", step.describe.policy + alone
+            if step.guard.judges:
+                for_steps = ", ".join(str(judge.step) for judge in step.guard.judges)
+                yield "guard", f"finds late rows here, for step {for_steps}"
         case StreamJoinStep():
             yield "kept as", "rows of both sides that may still meet others, by key"
             yield "late", step.late.value
@@ -107,6 +111,8 @@ def _of_step(step: Step) -> Iterator[tuple[str, str]]:
                 if step.choice.given:
                     yield "given", step.choice.given
                 yield from (("estimate", str(estimate)) for estimate in step.choice.estimates)
+                if step.bucket == "below":
+                    yield "ids", f"from the Bucket of step {step.inputs[0]}, with bounds on them"
                 yield "kept as", step.choice.keeps
             yield "late", step.late.value
             if step.emit != "final":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from panewise.plan.nodes import Node
+from panewise.plan.nodes import Node, WindowAggregate, below_selections
 from panewise.planner.facts.stream_joins import BELOW, has_stream_join, is_pairs
 from panewise.planner.legal.relational import is_nested, is_relational
 from panewise.planner.options.declaring import PlanKind
@@ -11,7 +11,9 @@ from panewise.planner.options.declaring import PlanKind
 def kind_of(plan: Node) -> PlanKind:
     """The kind of a plan by what its results are."""
     if has_stream_join(plan):
-        return PlanKind.PAIRS if is_pairs(plan) or not is_relational(plan) else PlanKind.RELATION
+        if is_relational(plan) and not is_pairs(plan):
+            return PlanKind.RELATION
+        return PlanKind.NESTED if isinstance(below_selections(plan), WindowAggregate) else PlanKind.PAIRS
     if all(isinstance(node, BELOW) for node in plan.walk()):
         return PlanKind.ROWS
     if is_relational(plan):

@@ -18,7 +18,6 @@ from panewise.planner.choose.join_manner import Joins, known_way
 from panewise.planner.choose.strategies import Strategy
 from panewise.planner.options.declaring import (
     FRAMES,
-    JOINED,
     NO_RELATION,
     PLAIN,
     SPARK,
@@ -191,16 +190,18 @@ class RunOptions:
                     "on_punctuation", EMBEDDED, values=lambda given: emission_mode(given) == PUNCTUATED),
             Refusal("early results (emit={given!r}) are for window aggregates: a relation tells every change when its "
                     "instant is complete", EMBEDDED, {PlanKind.RELATION}),
-            Refusal("early results (emit={given!r}) are for window aggregates of one stream: pairs of a join are final "
-                    "when they are found", EMBEDDED, {PlanKind.PAIRS}),
+            Refusal("early results (emit={given!r}) are for window aggregates: pairs of a join are final when they are "
+                    "found", EMBEDDED, {PlanKind.PAIRS}),
             Refusal("emit={given!r} is for relations over windows and pairs of streams: other results say by their "
                     "window when they are complete, or need not say it", SPARK, PLAIN,
                     lambda given: emission_mode(given) == PUNCTUATED),
             Refusal("emit={given!r}: on Spark the trigger is the clock. Use emit='change', which shows after every "
-                    "micro-batch what has changed, with .trigger(processingTime='5 seconds')", SPARK, PLAIN,
+                    "micro-batch what has changed, with .trigger(processingTime='5 seconds')", SPARK,
+                    {PlanKind.WINDOWS, PlanKind.NESTED},
                     lambda given: emission_mode(given) == "clock", UnsupportedError),
-            Refusal("early results (emit={given!r}) are for window aggregates: a relation tells every change when its "
-                    "instant is complete; emit='punctuated' says how far it is", SPARK, JOINED,
+            Refusal("early results (emit={given!r}) are for window aggregates: pairs of a join are final when they are "
+                    "found, and a relation tells every change when its instant is complete; emit='punctuated' says how "
+                    "far it is", SPARK, {PlanKind.PAIRS, PlanKind.RELATION},
                     lambda given: emission_mode(given) != PUNCTUATED),
             _no_windows("emit")))
     empty_windows: bool = option(

@@ -78,7 +78,8 @@ def spread_out(frame: DataFrame, branches: Sequence[Branch], names: Sequence[str
     """
     made = [[F.expr(f"{scalar.sql} /* {of} */" if scalar.column_name is None else scalar.sql).alias(name)
              for name, (_, scalar) in zip(names, branch.items, strict=True)] for branch in branches]
-    fields = frame.select(*(column.alias(f"c{i}") for i, column in enumerate(sum(made, [])))).schema.fields
+    typed = [column.alias(f"c{place}") for place, column in enumerate(column for row in made for column in row)]
+    fields = frame.select(*typed).schema.fields
     if any(len({field.dataType.json() for field in fields[place::len(names)]}) > 1 for place in range(len(names))):
         return None
     conditions = [_condition(branch, frame, of) for branch in branches]

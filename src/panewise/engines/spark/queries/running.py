@@ -30,7 +30,7 @@ from panewise.engines.spark.queries.choosing import JoinChoice, join_choice
 from panewise.engines.spark.queries.hosting import answered, spark_schema, streamed
 from panewise.engines.spark.queries.native import native_join
 from panewise.engines.spark.queries.placing import Placed, with_columns
-from panewise.engines.spark.queries.shard import QueryConfig
+from panewise.engines.spark.queries.shard import FINAL, QueryConfig
 from panewise.engines.spark.queries.stage import RowStage, plain
 from panewise.engines.spark.streaming import NEEDS_STAMPS
 from panewise.kernels.contract.state_file import table_bytes
@@ -45,7 +45,7 @@ from panewise.planner.choose.partitioning import Placement
 from panewise.planner.choose.physical import relation_plan
 from panewise.planner.explain.formula import formula
 from panewise.planner.facts.closing import promised
-from panewise.planner.facts.result_forms import VALID_FROM, form_of
+from panewise.planner.facts.result_forms import CHANGE, VALID_FROM, form_of
 from panewise.planner.facts.stream_joins import has_stream_join, unused_statistics
 from panewise.planner.legal.capabilities import check
 from panewise.planner.legal.relational import is_nested, is_relational
@@ -94,6 +94,7 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], options: RunOption
     """What happens, as it happens: a streaming DataFrame of the plan's results."""
     late, progress, stats = options.late, options.progress, given_statistics(options.stats)
     punctuated = emission_mode(options.emit) == PUNCTUATED
+    emit = FINAL if punctuated else options.emit
     plan = with_columns(plan, inputs)
     check(plan, "spark")
     policies = policies_of(progress, (node.name for node in _named(plan)))
@@ -103,10 +104,12 @@ def query_stream(plan: Node, inputs: Mapping[str, DataFrame], options: RunOption
     cut = _cut(plan, inputs, late, _beside(choice, plan, stats), punctuated=punctuated)
     if punctuated:
         _check_punctuated(cut.plan, late)
+    else:
+        open_plan(plan, emit=emit)  # what cannot be early is refused in the words of the whole query
     below = {part.name: _relay(cut, part, inputs, late, policies, shards) for part in relayed(cut.plan)}
     found = _streamed(cut, cut.plan, {**inputs, **below}, late, {**policies, **dict.fromkeys(below, "source")}, shards,
-                      punctuated=punctuated)
-    return cut.finished(found).withColumnRenamed(CONTROL, PUNCTUATION_KEY)
+                      punctuated=punctuated, emit=emit)
+    return cut.finished(found, emit).withColumnRenamed(CONTROL, PUNCTUATION_KEY)
 
 
 def _beside(choice: JoinChoice, plan: Node, stats: Stats) -> Stats:
@@ -136,7 +139,8 @@ def _relay(cut: Cut, part: Relayed, inputs: Mapping[str, DataFrame], late: LateP
 
 
 def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, policies: Mapping[str, str],
-              shards: int | None, relay: str | None = None, *, punctuated: bool = False) -> DataFrame:
+              shards: int | None, relay: str | None = None, *, punctuated: bool = False,
+              emit: str = FINAL) -> DataFrame:
     """One part of a plan, with a punctuation of its own where another part or the user reads it."""
     inputs = {name: frame if policies.get(name, "source") == "source" else frame.drop(ROW_BOUND)  # by the policy
               for name, frame in inputs.items()}
@@ -147,9 +151,9 @@ def _streamed(cut: Cut, plan: Node, inputs: Mapping[str, DataFrame], late: LateP
     if late is LatePolicy.SIDE and any(ROW_BOUND not in inputs[i.name].columns for i in moving):
         raise UnsupportedError(NEEDS_STAMPS)
     behind = _behind(placed, policies)
-    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed), behind,
+    config = QueryConfig(placed.plan, placed.inputs, late, len(placed.labels), _schema(placed, emit), behind,
                          _complete(placed), cut.decided(plan), cut.watched(plan, placed.found, len(placed.labels)),
-                         relays=relay is not None, punctuated=punctuated, behind_results=cut.behind)
+                         relays=relay is not None, punctuated=punctuated, behind_results=cut.behind, emit=emit)
     stage = RowStage.of(tuple(moving), placed.labels, tuple(tag for tag, _ in behind))
     return streamed(placed.rows(moving), stage, config, relay)
 
@@ -204,9 +208,9 @@ class Cut:
     computed: tuple[str, ...] = ()
     """Which side computes what, in words."""
 
-    def finished(self, results: DataFrame) -> DataFrame:
-        """The results as the query asks for them."""
-        beside = (*form_of(self.plan).added, LATE_COLUMN, CONTROL)
+    def finished(self, results: DataFrame, emit: str = FINAL) -> DataFrame:
+        """The results as the query asks for them; early ones are changes."""
+        beside = (*form_of(self.plan).added, *([] if emit == FINAL else [CHANGE]), LATE_COLUMN, CONTROL)
         return over_results(results, self.behind, beside) if self.behind else results
 
     def decided(self, part: Node) -> RelationPlan | None:
@@ -267,8 +271,8 @@ def _placed(plan: Node, inputs: Mapping[str, DataFrame], late: LatePolicy, shard
     return Placed(plan, inputs, late, shards or (default_shards(first) if first is not None else 1))
 
 
-def _schema(placed: Placed) -> pa.Schema:
-    return placed.query.nothing().schema
+def _schema(placed: Placed, emit: str = FINAL) -> pa.Schema:
+    return (placed.query if emit == FINAL else open_plan(placed.plan, emit=emit)).nothing().schema
 
 
 def explain_hosting(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions,

@@ -49,6 +49,7 @@ from panewise.storage.sealed import STATE_VERSION, refuse_other_version
 from panewise.windows.session import SessionWindow
 
 KIND = "query-shard"
+FINAL = "final"
 STATE_BYTES = 64 << 20
 """About how much the states of windows that close together may take in a batch."""
 
@@ -83,7 +84,7 @@ class QueryConfig:
     """Whether its rows come as partials of panes, which the stateless half has made of them."""
     in_turn: bool = False
     """Whether the order counts in which rows of different inputs came."""
-    emit: str = "final"
+    emit: str = FINAL
     """When windows speak, in ordinals."""
     own_aggregates: Mapping[str, Factory] = field(default_factory=dict, hash=False)
     """Those of the user that the plan calls."""
@@ -264,8 +265,8 @@ class QueryShard:
 
     def _take(self, query: Query, rows: Mapping[str, pa.Table], promises: Sequence[tuple[str, Punctuation]],
               silent: Mapping[str, bool] | None = None) -> list[pa.Table]:
-        """Give a query a micro-batch, to windows as one arrival."""
-        if not self.config.windows:
+        """Give a query a micro-batch; to windows, and where results are early, as one arrival."""
+        if not self.config.windows and self.config.emit == FINAL:
             return take(query, self._inputs, rows, promises, silent)
         query.hold()
         if self.config.partials:
