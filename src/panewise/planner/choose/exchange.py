@@ -88,9 +88,8 @@ def _can_be_cut(plan: n.Node, part: n.Node) -> bool:
         return False
     if always_there(part) is not None:  # such rows have no instant to be sent on with
         return False
-    inside = {id(node) for node in part.walk()}
-    names = {node.name for node in part.walk() if isinstance(node, n.Named)}
-    return not any(isinstance(node, n.Named) and node.name in names and id(node) not in inside for node in plan.walk())
+    inside = [node.name for node in part.walk() if isinstance(node, n.Named)]  # a stream is read, and judged, once
+    return sum(isinstance(node, n.Named) and node.name in inside for node in plan.walk()) == len(inside)
 
 
 def _outermost(parts: Sequence[n.Node]) -> list[n.Node]:
