@@ -6,18 +6,17 @@ becomes an array with a struct for every part that takes it, which Spark spreads
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import or_
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from panewise.core.scalar import Scalar
 from panewise.core.user_functions import called_in
 from panewise.engines.spark.host.wire import CONTROL
-from panewise.engines.spark.lower.quoting import quoted
+from panewise.engines.spark.lower.quoting import in_quotes
 from panewise.plan.nodes import Filter, Node, Project, Qualify, Source
 from panewise.planner.rewrites.scalars import substituted
 
@@ -70,33 +69,47 @@ def branch_of(part: Node) -> Branch | None:
     return None if any(called_in(scalar.sql) for scalar in found.scalars) else found
 
 
-def spread_out(frame: DataFrame, branches: Sequence[Branch], names: Sequence[str], sides: Sequence[Sequence[Column]],
+def spread_out(frame: DataFrame, branches: Sequence[Branch], names: Sequence[str], sides: Sequence[Mapping[str, str]],
                of: str) -> DataFrame | None:
     """The rows of all branches over the rows of their stream; ``sides`` are the columns beside the data, of each.
 
-    None where a column has several types: a union finds the one they have in common.
+    All of it is one text: to put thousands of columns together one by one takes longer than to compute them. None where
+    a column has several types: a union finds the one they have in common.
     """
-    made = [[F.expr(f"{scalar.sql} /* {of} */" if scalar.column_name is None else scalar.sql).alias(name)
-             for name, (_, scalar) in zip(names, branch.items, strict=True)] for branch in branches]
-    typed = [column.alias(f"c{place}") for place, column in enumerate(column for row in made for column in row)]
-    fields = frame.select(*typed).schema.fields
-    if any(len({field.dataType.json() for field in fields[place::len(names)]}) > 1 for place in range(len(names))):
+    shown = [[_text(scalar, of) for _, scalar in branch.items] for branch in branches]
+    if not _of_one_type(frame, shown):
         return None
     conditions = [_condition(branch, frame, of) for branch in branches]
-    taken = [condition for condition in conditions if condition is not None]
-    if len(taken) == len(branches) <= MOST_CONDITIONS:
-        frame = frame.where(reduce(or_, taken))
-    rows = [F.struct(*columns, *beside) for columns, beside in zip(made, sides, strict=True)]
-    rows = [row if condition is None else F.when(condition, row)
-            for row, condition in zip(rows, conditions, strict=True)]
-    whole = F.array(*rows)
-    return frame.select(F.inline(F.filter(whole, lambda row: row.isNotNull()) if taken else whole))
+    if all(conditions) and len(conditions) <= MOST_CONDITIONS:
+        frame = frame.where(F.expr(" OR ".join(f"({condition})" for condition in conditions)))
+    rows = []
+    for texts, beside, condition in zip(shown, sides, conditions, strict=True):
+        fields = {**dict(zip(names, texts, strict=True)), **beside}
+        row = f"struct({', '.join(f'{text} AS {in_quotes(name)}' for name, text in fields.items())})"
+        rows.append(f"CASE WHEN {condition} THEN {row} END" if condition else row)
+    return frame.select(F.expr(f"inline(filter(array({', '.join(rows)}), taken -> taken IS NOT NULL))"))
 
 
-def _condition(branch: Branch, frame: DataFrame, of: str) -> Column | None:
-    """Which rows a branch takes; all punctuation."""
+def _text(scalar: Scalar, of: str) -> str:
+    """An expression, with what its rows are as a comment, which Spark shows where it fails on a row."""
+    return scalar.sql if scalar.column_name is not None else f"({scalar.sql}) /* {of} */"
+
+
+def _of_one_type(frame: DataFrame, shown: Sequence[Sequence[str]]) -> bool:
+    """Whether columns at one place have one type in all branches."""
+    for column in zip(*shown, strict=True):
+        texts = dict.fromkeys(column)
+        fields = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
+        found = frame.select(F.expr(f"struct({fields})").alias("found")).schema["found"].dataType
+        assert isinstance(found, StructType)
+        if len({field.dataType.json() for field in found.fields}) > 1:
+            return False
+    return True
+
+
+def _condition(branch: Branch, frame: DataFrame, of: str) -> str:
+    """Which rows a branch takes; all punctuation. Empty where it takes all."""
     if not branch.conditions:
-        return None
-    found = [F.coalesce(F.expr(f"{scalar.sql} /* {of} */"), F.lit(False)) for scalar in branch.conditions]
-    holds = reduce(lambda one, other: one & other, found)
-    return quoted(CONTROL).isNotNull() | holds if CONTROL in frame.columns else holds
+        return ""
+    holds = " AND ".join(f"coalesce({_text(scalar, of)}, false)" for scalar in branch.conditions)
+    return f"{in_quotes(CONTROL)} IS NOT NULL OR ({holds})" if CONTROL in frame.columns else holds

@@ -8,4 +8,9 @@ from pyspark.sql import functions as F
 
 def quoted(name: str) -> Column:
     """A column by its flat name, dots and all."""
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(in_quotes(name))
+
+
+def in_quotes(name: str) -> str:
+    """The same as text."""
+    return "`" + name.replace("`", "``") + "`"

@@ -24,6 +24,7 @@ from panewise.engines.spark.host.wire import CONTROL, INPUT, LATE_COLUMN, OWN, P
 from panewise.engines.spark.lower.exploding import depth, exploded, spread
 from panewise.engines.spark.lower.one_pass import branch_of, spread_out
 from panewise.engines.spark.lower.own_functions import computed_in_python
+from panewise.engines.spark.lower.quoting import in_quotes
 from panewise.engines.spark.lower.quoting import quoted as quoted  # noqa: PLC0414 (known by this name elsewhere)
 from panewise.engines.spark.lower.types import arrow_type
 from panewise.engines.spark.session.failures import refuse, while_it_lives
@@ -35,6 +36,8 @@ MANY_TERMS = 200
 """Terms between ANDs that Spark may take apart."""
 MOST_PARTS = 256
 """Parts of a UNION that Spark is given: it plans each of them as a query, and reads its stream for each."""
+MOST_BRANCHES = 1_000
+"""Parts that are made in one pass over their stream; the time to plan them grows faster than their number."""
 PASSING = "strategy: columns and filters in the JVM, with functions of your own in Python; rows pass as they come"
 
 
@@ -224,13 +227,14 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> DataFrame:
     """Rows by position, each with the number of the input it came from: only the minimum of their progress holds."""
-    passed = None if ordered else _in_one_pass(node, inputs)
-    if passed is not None:
-        return passed
+    if len(node.parts) <= MOST_BRANCHES and not ordered:
+        passed = _in_one_pass(node, inputs)
+        if passed is not None:
+            return passed
     if len(node.parts) > MOST_PARTS:
-        raise UnsupportedError(f"UNION of {len(node.parts):,} parts, of at most {MOST_PARTS} on Spark where they do "
-                               "more than select rows of one stream and compute columns of one type, because Spark "
-                               "plans each as a query of its own: use engine='embedded'")
+        raise UnsupportedError(f"UNION of {len(node.parts):,} parts, of at most {MOST_PARTS} on Spark, which plans "
+                               f"each as a query, or {MOST_BRANCHES:,} if all select from one stream: use "
+                               "explode(array(...)) in SELECT, or engine='embedded'")
     deepest = depth(node) if ordered else 0
     parts = [spread(lower(part, inputs, ordered=ordered), deepest - depth(part) if ordered else 0)
              for part in node.parts]
@@ -256,7 +260,9 @@ def _in_one_pass(node: Union, inputs: Mapping[str, DataFrame]) -> DataFrame | No
         return None
     frame = _source(known[0].source, inputs)
     sides = [*side_columns(frame), *([] if INPUT in frame.columns else [INPUT])]
-    beside = [[_side(frame, name, number).alias(name) for name in sides] for number in range(len(known))]
+    tag = f"concat('{{}}.', {in_quotes(INPUT)})" if INPUT in frame.columns else "'{}'"
+    beside = [{name: tag.format(number) if name == INPUT else in_quotes(name) for name in sides}
+              for number in range(len(known))]
     return spread_out(frame, known, node.columns, beside, rows_of(known[0].source))
 
 
