@@ -34,10 +34,11 @@ def named_inputs(text: str, streams: Mapping[str, Any] | None, keywords: Mapping
         if name in found:
             raise PlanError(f"the stream {name!r} is given twice: as a keyword and in streams={{...}}")
         found[name] = value
+    reads_something = _mentions(text, "from")  # if not, the parser says what is missing, and where
     for name in found:
         if not isinstance(name, str):
             raise PlanError(f"streams={{...}} has the name {name!r}: a stream is named by text")
-        if not _mentions(text, name):
+        if reads_something and not _mentions(text, name):
             known = [*options, *(word for word in re.findall(r"\w+", text) if _follows_from(text, word))]
             what = "option {0!r} and no stream of that name in the query" if name in keywords else \
                 "stream {0!r} in the query"
