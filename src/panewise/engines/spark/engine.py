@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -14,6 +15,7 @@ from panewise.engines.spark.lower.admitting import admitted, unmarked
 from panewise.engines.spark.lower.fragment import take_apart
 from panewise.engines.spark.lower.meaning import as_meant
 from panewise.engines.spark.lower.stateless_steps import is_stateless, passed_on
+from panewise.engines.spark.lower.watermarks import with_watermarks
 from panewise.engines.spark.native.batch import batch
 from panewise.engines.spark.queries.running import NO_STREAM, is_hosted, query_batch, query_stream
 from panewise.engines.spark.session.failures import while_it_lives
@@ -35,10 +37,10 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions | None 
     """Batch for bounded DataFrames, streaming as soon as one of them is a stream; options also as keywords.
 
     ``progress`` is one policy, or one per stream name. A bounded DataFrame takes none: all of it is there. A streaming
-    one needs one, unless it carries punctuation. ``stats`` of the inputs (``S.rows_per_second``, …) choose among the
-    plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's own join, which is
-    refused where it is not exact, ``"kernels"`` for that of the kernels. ``exact`` sums floats in kernels where Spark
-    would add, and round, them.
+    one needs one, unless it carries punctuation or a watermark. ``stats`` of the inputs (``S.rows_per_second``, …)
+    choose among the plans of joins and changing relations. ``joins`` is about streams: ``"native"`` asks for Spark's
+    own join, which is refused where it is not exact, ``"kernels"`` for that of the kernels. ``exact`` sums floats in
+    kernels where Spark would add, and round, them.
     """
     options = RunOptions(**given) if options is None else options
     endless = any(frame.isStreaming for frame in inputs.values())
@@ -47,6 +49,7 @@ def run(plan: Node, inputs: Mapping[str, DataFrame], options: RunOptions | None 
     with as_meant(plan, inputs):
         usable = admitted(plan, inputs, options.bad_rows)
         if endless:
+            options = replace(options, progress=with_watermarks(plan, inputs, options.progress))
             _refuse_silence(inputs, options.progress)
         return usable.beside((run_streaming if endless else run_batch)(plan, usable.inputs, options))
 
@@ -64,7 +67,8 @@ def _refuse_silence(inputs: Mapping[str, DataFrame], progress: str | Mapping[str
               and (progress if isinstance(progress, str) else progress.get(name, "source")) == "source"]
     if silent:
         raise PlanError(f"no window of this stream would ever close: {silent[0]!r} carries no punctuation. Say how "
-                        "late rows can be, progress='late:10 s', or that they come in order, progress='ordered'; "
+                        "late rows can be, progress='late:10 s' or withWatermark('ts', '10 seconds'), or that they "
+                        "come in order, progress='ordered'; "
                         "progress={'name': policy, …} gives each stream its own")
 
 
