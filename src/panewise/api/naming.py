@@ -16,6 +16,8 @@ TimeColumns: TypeAlias = str | Mapping[str, str | None] | None
 """The column that orders a stream: one name for all streams, or one by stream."""
 SPARK_SCHEMES = ("rate", "auction", "kafka", "tcp")
 """How the texts of streams begin that Spark reads and that are no files."""
+BEHIND_INPUTS = frozenset({"WHERE", "GROUP", "ON", "UNION", "EXCEPT", "LIFETIME", "LATERAL"})
+"""Words that follow the name of a stream: one that stands in its place is none."""
 
 
 def named_inputs(text: str, streams: Mapping[str, Any] | None, keywords: Mapping[str, Any],
@@ -34,16 +36,18 @@ def named_inputs(text: str, streams: Mapping[str, Any] | None, keywords: Mapping
         if name in found:
             raise PlanError(f"the stream {name!r} is given twice: as a keyword and in streams={{...}}")
         found[name] = value
-    reads_something = _mentions(text, "from")  # if not, the parser says what is missing, and where
+    read = [name for name in dict.fromkeys(re.findall(r"(?:\bfrom|\bjoin)\s+(\w+)", text, re.IGNORECASE))
+            if name.upper() not in BEHIND_INPUTS]  # where there is none the parser says so, at its place
     for name in found:
         if not isinstance(name, str):
             raise PlanError(f"streams={{...}} has the name {name!r}: a stream is named by text")
-        if reads_something and not _mentions(text, name):
+        if read and not _mentions(text, name):
             known = [*options, *(word for word in re.findall(r"\w+", text) if _follows_from(text, word))]
             what = "option {0!r} and no stream of that name in the query" if name in keywords else \
                 "stream {0!r} in the query"
             elsewhere = sorted(OPTIONS[name].entries) if name in OPTIONS else []
-            hint = f"; it is an option of {', '.join(elsewhere)}" if elsewhere else did_you_mean(name, known)
+            hint = f"; it is an option of {', '.join(elsewhere)}" if elsewhere else \
+                did_you_mean(name, known) or f"; it reads {', '.join(read)}"
             raise PlanError(f"no {what.format(name)}{hint}")
     return found
 

@@ -83,7 +83,8 @@ class Results:
     def left_out(self) -> str:
         """What became of rows that are not in the results: how many were late, how many bad; nothing if none was."""
         late, bad = int(self.status.get("late") or 0), int(self.status.get("bad") or 0)
-        parts = [late_text(late, self.status.get("late_policy"))] if late else []
+        forgotten = int(self.status.get("late_forgotten") or 0)
+        parts = [late_text(late, self.status.get("late_policy"), forgotten)] if late else []
         if bad:
             parts.append(f"{bad:,} {'row was' if bad == 1 else 'rows were'} bad and left out")
         return "; ".join(parts)

@@ -91,7 +91,7 @@ def command(given: argparse.Namespace) -> int:
     if given.out is None:
         output.print(result_table(shown, limit=given.limit))
     if not given.quiet:
-        watch.summary(status, given.out, given.late_out, options.bad_rows)
+        watch.summary(status, given.out, given.late_out, options.bad_rows, spark=given.engine == "spark")
     return 0
 
 

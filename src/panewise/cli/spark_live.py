@@ -98,7 +98,7 @@ def _run(given: argparse.Namespace, options: RunOptions) -> int:
         errors.print(f"{status}", highlight=False)
         watch.summary({"rows": status.rows, "late": status.late_rows, "bad": status.bad_rows,
                        "late_policy": options.late}, given.out, None,
-                      options.bad_rows)
+                      options.bad_rows, spark=True)
     return INTERRUPTED if signals else 0
 
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from panewise.cli.terminal import errors
 from panewise.core.bad_rows import BadRowPolicy, BadRows
 from panewise.files.reader import FileStream, Item
-from panewise.progress.late import late_text
+from panewise.progress.late import DEFAULT_LATE, LatePolicy, late_advice, late_text
 from panewise.progress.punctuation import Punctuation
 
 
@@ -71,14 +71,15 @@ class Watch(AbstractContextManager["Watch"]):
         self._progress.update(self._task, state=state)
 
     def summary(self, status: Mapping[str, Any], out: str | None, late_out: str | None,
-                bad_rows: BadRowPolicy | None = None) -> None:
+                bad_rows: BadRowPolicy | None = None, *, spark: bool = False) -> None:
         """Rows in and out, late and bad rows, where everything is."""
         seconds = time.monotonic() - self._started
         rows, late = int(status.get("rows") or self.rows), int(status.get("late") or 0)
         errors.print(f"{rows:,} rows in, {self.out:,} results in {seconds:.1f} s" + (f" → {out}" if out else ""),
                      highlight=False)
         if late:
-            where = f" → {late_out}" if late_out else "; see them with --late side --late-out PATH"
+            policy = LatePolicy.parse(status.get("late_policy") or DEFAULT_LATE)
+            where = f" → {late_out}" if late_out else f"; {late_advice(policy, spark=spark)}"
             errors.print(f"[yellow]{late_text(late, status.get('late_policy'))}[/]{where}", highlight=False)
         if bad := int(status.get("bad") or 0):
             path = bad_rows.path if bad_rows is not None else None

@@ -70,14 +70,31 @@ def checked_keep(rows: int) -> int:
     return rows
 
 
-def late_text(count: int, policy: LatePolicy | str | None) -> str:
-    """What a printed result says of late rows.
+def late_text(count: int, policy: LatePolicy | str | None, forgotten: int = 0) -> str:
+    """What a printed result says of late rows, and of those that made room for newer ones.
 
     >>> late_text(2, LatePolicy.DROP)
     "2 rows were late (late='drop')"
+    >>> late_text(9, "generous", 4)
+    "9 rows were late (late='generous', 4 of them no longer kept)"
     """
-    how = "" if policy is None else f" (late={LatePolicy.parse(policy).value!r})"
+    gone = f", {forgotten:,} of them no longer kept" if forgotten else ""
+    how = "" if policy is None else f" (late={LatePolicy.parse(policy).value!r}{gone})"
     return f"{count:,} {'row was' if count == 1 else 'rows were'} late{how}"
+
+
+def late_advice(policy: LatePolicy, *, spark: bool) -> str:
+    """How late rows of the command line can be seen; another policy may count them in other windows.
+
+    >>> late_advice(LatePolicy.GENEROUS, spark=False), late_advice(LatePolicy.DROP, spark=False)
+    ('see them with --late-out PATH', 'see them with --late side --late-out PATH')
+    >>> late_advice(LatePolicy.GENEROUS, spark=True)
+    'see them with --late side --late-out PATH, which counts them in no window'
+    """
+    if policy in {LatePolicy.DROP, LatePolicy.SIDE}:
+        return "see them with --late side --late-out PATH"
+    return "see them with --late side --late-out PATH, which counts them in no window" if spark else \
+        "see them with --late-out PATH"
 
 
 @dataclass(frozen=True)
