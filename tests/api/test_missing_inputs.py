@@ -34,3 +34,11 @@ def test_how_many_late_rows_are_not_kept_is_in_what_is_printed() -> None:
     assert "3 rows were late (late='generous', 1 of them no longer kept)" in str(pw.sql(text, s=rows, late_keep=2))
     with pytest.raises(PanewiseError):
         pw.sql(text, s=rows, late_keep=-1)
+
+
+@pytest.mark.parametrize("engine", ["embedded", "oracle"])
+def test_a_policy_that_drops_late_rows_keeps_none(engine: str) -> None:
+    rows = [{"ts": 9}, pw.Punctuation.below("ts", 9), {"ts": 1}]
+    found = pw.sql("SELECT count(*) [RANGE 2, SLIDE 2, WA ts] AS n FROM s", s=rows, late="drop", engine=engine)
+    kept = 0 if found.late is None else len(found.late)
+    assert (found.status["late"], found.status["late_forgotten"], kept) == (1, 0, 0)

@@ -24,6 +24,7 @@ from panewise.plan.run_instant import begun_at, instant_now
 from panewise.planner.explain.plan_text import Format, explain
 from panewise.planner.legal.capabilities import check
 from panewise.planner.options import Mode, RunOptions
+from panewise.progress.late import LatePolicy
 from panewise.progress.policy import check_policies
 from panewise.progress.punctuation import Punctuation
 from panewise.progress.timeline import Arrival, Timeline
@@ -82,9 +83,10 @@ class OracleEngine(Engine):
             AsideFile(options.bad_rows.path).add(aside)
         if around.on_late is not None and late_rows:
             around.on_late(pa.Table.from_pylist(late_rows))
-        kept = late_rows[max(0, len(late_rows) - options.late_keep) :] if around.on_late is None else []
+        keeps = around.on_late is None and options.late is not LatePolicy.DROP
+        kept = late_rows[max(0, len(late_rows) - options.late_keep) :] if keeps else []
         status = {"rows": sum(arrival.is_row for arrival in timeline), "late": len(late_rows), "bad": len(found),
                   "late_policy": options.late.value,
-                  "late_forgotten": len(late_rows) - len(kept) if around.on_late is None else 0}
+                  "late_forgotten": len(late_rows) - len(kept) if keeps else 0}
         return RunningResults(iter([table]), lambda: (pa.Table.from_pylist(kept), status), table.slice(0, 0),
                               bad_rows=lambda: bad_row_table(aside if options.bad_rows.path is None else []))
