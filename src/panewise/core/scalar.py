@@ -144,6 +144,6 @@ def _column_sql(name: str) -> str:
         tree = sqlglot.parse_one(plain, read="spark")
         if isinstance(tree, exp.Column) and tree.name == name:
             return plain
-    except sqlglot.ParseError:
+    except sqlglot.errors.SqlglotError:
         pass
     return exp.column(exp.to_identifier(name, quoted=True)).sql(dialect="spark")

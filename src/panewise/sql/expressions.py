@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import SqlglotError
 
 from panewise.core.errors import SqlError
 from panewise.core.names import nearest
@@ -58,7 +58,7 @@ class Expressions:
         found = to_scalar(bound)
         try:
             _ = found.columns
-        except ParseError:
+        except SqlglotError:
             raise self.error("this cannot be written as one expression", place,
                              "take it apart, or write it another way") from None
         return found

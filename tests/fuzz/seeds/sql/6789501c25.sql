@@ -1,0 +1,1 @@
+SELECT 2 IS((DAY),extract('`ay'FROM v)),:n,big FROM z WHERE DATE
