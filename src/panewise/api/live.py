@@ -96,9 +96,13 @@ def _open_stream(value: Any, name: str, columns: Columns | None, time: str | Non
     declared, max_line = None if columns is None else parse_columns(columns), options.max_line
     tolerant = not options.bad_rows.stops  # looks for columns past bad rows
     if isinstance(value, LineSource):
+        if declared is not None and value.declared != declared:
+            raise PlanError(f"columns= declares {name!r}, which is a source that has been made already: give the "
+                            "columns to it, as in pw.follow(path, columns=...)")
         value.tolerant = tolerant
         return value
     if isinstance(value, LiveStream | FileStream | MemoryStream):
+        _refuse_columns(name, declared)
         return value
     if is_dataframe(value):
         raise PlanError(f"{name!r} is a Spark DataFrame: use sql(), which gives a DataFrame")
@@ -116,7 +120,15 @@ def _open_stream(value: Any, name: str, columns: Columns | None, time: str | Non
             raise SchemaError(f"the columns of {name!r} cannot be looked up before it runs: give "
                               f"columns={{{name!r}: 'ts timestamp, price double'}}")
         return _peeked(value, name, time)
+    _refuse_columns(name, declared)
     return local_stream(value, time=time, tolerant=tolerant, max_line=max_line)
+
+
+def _refuse_columns(name: str, declared: pa.Schema | None) -> None:
+    """Columns of what is there already follow from it: others, said beside it, would mean nothing."""
+    if declared is not None:
+        raise PlanError(f"columns= declares streams that are still to come (iterators, functions, '-', sockets); "
+                        f"{name!r} is there and is looked at: leave its columns out")
 
 
 def _table(table: TableInput, name: str, columns: Columns | None, options: RunOptions) -> OpenStream:
