@@ -188,12 +188,24 @@ def test_what_would_be_ignored_or_lose_something_is_refused(item: Any, message: 
         query.push("s", item)
 
 
-def test_rows_after_finish_are_refused() -> None:
-    query = pw.open_query(COUNT, s="ts bigint")
+@pytest.mark.parametrize(("what", "item"), [
+    ("rows", {"ts": 2}), ("rows", pa.table({"ts": [2]})), ("a promise", pw.Punctuation.below("ts", 5)),
+    ("a promise", pw.END)], ids=["a row", "a table", "a bound", "the end"])
+def test_rows_and_promises_after_finish_are_refused(what: str, item: Any) -> None:
+    query = pw.open_query("SELECT s.ts FROM s [RANGE 5], t [RANGE 5] WHERE s.ts = t.ts", s="ts bigint", t="ts bigint")
     query.push("s", {"ts": 1})
-    query.finish()
-    with pytest.raises(PlanError, match=r"rows after finish\(\)"):
-        query.push("s", {"ts": 2})
+    query.finish("s")
+    with pytest.raises(PlanError, match=rf"stream 's': {what} after finish\(\)"):
+        query.push("s", item)
+    query.tick(5)
+    assert query.push("t", [{"ts": 1}, {"ts": 9}]).num_rows + query.finish().num_rows == 1
+    assert query.finish().num_rows == query.finish("t").num_rows == 0
+    with pytest.raises(PlanError, match=rf"stream 't': {what} after finish\(\)"):
+        query.push("t", item)
+    with pytest.raises(PlanError, match=r"tick\(\) after finish\(\)"):
+        query.tick(5)
+    with pytest.raises(PlanError, match="does not read a stream 'u'"):
+        query.finish("u")
 
 
 @pytest.mark.parametrize("bound", [datetime(2026, 1, 1, 0, 1), "2026-01-01T00:01:00Z", 1767225660_000000])
