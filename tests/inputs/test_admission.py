@@ -175,7 +175,7 @@ def test_rows_may_be_pushed_as_a_program_has_them(item: Any, text: str) -> None:
     ({"ts": 1, "kk": "a"}, "no column 'kk'; there are ts, k, d; did you mean 'k'?"), ({"ts": 1.9}, "'ts' is 1.9"),
     ({"ts": True}, "'ts' is True"), ({"ts": 1, "d": datetime(2026, 1, 1, 5)}, "'d' is datetime"),
     (pa.table({"ts": [1], "K": ["a"]}), "a column 'K', which was not declared.*did you mean 'k'"),
-    (pa.table({"ts": [1.9]}), "'ts' is double"), (pd.DataFrame({"ts": [True]}), "'ts' is bool"),
+    (pa.table({"ts": [1.9]}), "'ts' is 1.9"), (pd.DataFrame({"ts": [True]}), "'ts' is bool"),
     ([1, 2], "a row is a mapping"), ([{"ts": 1}, 5], "row 2: a row is a mapping")])
 def test_what_would_be_ignored_or_lose_something_is_refused(item: Any, message: str) -> None:
     query = pw.open_query(COUNT, s="ts bigint, k string, d date")
