@@ -53,7 +53,7 @@ class MemoryStream:
         for item in items:
             if isinstance(item, Punctuation):
                 runs.append(item)
-            elif (found := as_table(item)) is not None:
+            elif (found := as_table(item, name)) is not None:
                 runs.append(found)
             elif not isinstance(item, Mapping):
                 raise SchemaError(f"a stream is made of rows (mappings), tables and punctuation, and item "
@@ -66,7 +66,7 @@ class MemoryStream:
         tables = [run for run in runs if isinstance(run, pa.Table)]
         if not rows and not tables:
             raise SchemaError("the stream has no row to learn its columns from: give an Arrow table with a schema")
-        names = dict.fromkeys(name for row in rows for name in row)  # not every row needs to name every column
+        names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str))  # not every row has all
         try:
             of_rows = pa.schema([pa.field(n, _type_of([row.get(n) for row in rows])) for n in names])
             schemas = [of_rows, *(t.schema for t in tables)]
@@ -121,10 +121,17 @@ def _type_of(values: list[Any]) -> pa.DataType:
 def _fitting(rows: list[Mapping[str, Any]], schema: pa.Schema, stream: str,
              before: int) -> tuple[pa.Table, dict[int, BadRow]]:
     """The rows that fit the columns, and what is wrong with the others, by place."""
+    columns, bad = [], dict[int, BadRow]()
+    for at, row in enumerate(rows):
+        if not named_by_text(row):
+            key = next(name for name in row if not isinstance(name, str))
+            bad[at] = BadRow.of_stream(stream, before + 1 + at, f"the key {shown(key)} is no text, which is what names "
+                                       "a column", None, text_of_row(row))
     try:
-        return pa.Table.from_pylist(rows, schema=schema), {}
+        if not bad:
+            return pa.Table.from_pylist(rows, schema=schema), {}
     except NOT_FITTING:
-        columns, bad = [], dict[int, BadRow]()
+        pass
     for field in schema:
         column, wrong = fitted([row.get(field.name) for row in rows], field.type)
         columns.append(column)
@@ -134,8 +141,14 @@ def _fitting(rows: list[Mapping[str, Any]], schema: pa.Schema, stream: str,
                 "which no column can hold: give text, a decimal, a float or an integer of 64 bits"
             bad.setdefault(at, BadRow.of_stream(stream, before + 1 + at, f"{field.name!r} is {shown(value)}, {why}",
                                                 field.name, text_of_row(rows[at])))
+    table = pa.Table.from_arrays(columns, schema=schema)
     keep = pa.array([at not in bad for at in range(len(rows))], pa.bool_())
-    return pa.Table.from_arrays(columns, schema=schema).filter(keep).combine_chunks(), bad
+    return table.filter(keep).combine_chunks() if columns else table, bad
+
+
+def named_by_text(row: Mapping[Any, Any]) -> bool:
+    """Whether the keys of a row can be names of columns."""
+    return all(isinstance(name, str) for name in row)
 
 
 def _fits_somewhere(value: Any) -> bool:
@@ -170,7 +183,7 @@ def local_stream(value: Any, *, time: str | None = None, tolerant: bool = False,
         return value
     if isinstance(value, str | Path):
         return FileStream.open(value, time=time, tolerant=tolerant, max_line=max_line)
-    if (table := as_table(value)) is not None:
+    if (table := as_table(value, name)) is not None:
         return MemoryStream.of_table(table, time)
     if isinstance(value, Mapping):
         return MemoryStream.of_items([value], time, name=name, tolerant=tolerant)

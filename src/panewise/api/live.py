@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from panewise.api.columns import Columns, parse_columns
 from panewise.api.entry import entry_point
-from panewise.api.inputs import NOT_FITTING, LocalStream, MemoryStream, is_dataframe, local_stream
+from panewise.api.inputs import NOT_FITTING, LocalStream, MemoryStream, is_dataframe, local_stream, named_by_text
 from panewise.api.instants import given_instant
 from panewise.api.naming import check_read, time_of
 from panewise.api.query import plan_of
@@ -152,8 +152,10 @@ def _peeked(items: Iterator[Any], name: str, time: str | None, tolerant: bool) -
         elif isinstance(item, Mapping) or (isinstance(item, Sequence) and len(item)):
             rows = [item] if isinstance(item, Mapping) else list(item)
             try:
-                schema = pa.Table.from_pylist(rows).schema
+                schema = pa.Table.from_pylist(rows).schema if all(map(named_by_text, rows)) else None
             except NOT_FITTING:
+                schema = None
+            if schema is None:
                 learned = MemoryStream.of_items(rows, name=name, tolerant=tolerant)
                 if not learned.table().num_rows:  # none of them is of any use
                     continue

@@ -17,7 +17,7 @@ from panewise.core.errors import SchemaError, shown
 from panewise.core.names import unknown_name
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
-from panewise.core.tables import as_table
+from panewise.core.tables import as_table, once_each
 from panewise.dataflow.batch import Batch
 from panewise.dataflow.guard import Describe, Guard
 from panewise.dataflow.signs import column_of_signs, signs_of, tells_signs
@@ -162,6 +162,8 @@ class StreamInput:
             plain = plain_rows(item, self.name)
             return self.checked(plain) if isinstance(plain, pa.Table) else self._from_rows(plain)  # type: ignore[arg-type]
         given = dict.fromkeys(table.column_names)  # asked for once: Arrow makes the list anew each time
+        if len(given) < table.num_columns:
+            once_each(table.column_names, f"stream {self.name!r}, row {self.rows + 1}")
         for name in self.needed:
             if name not in given:
                 raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: "

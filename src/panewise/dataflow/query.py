@@ -327,7 +327,10 @@ class Query(QueryOutputs):
 
     def restore(self, data: bytes) -> dict[str, Any]:
         """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
-        return self.load(MemoryChunks.unpacked(data))
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise CheckpointError(f"a query is restored from the bytes that snapshot() gave, not from a "
+                                  f"{type(data).__name__}: open a new query to begin anew")
+        return self.load(MemoryChunks.unpacked(bytes(data)))
 
     def save(self, store: ChunkStore, extra: Mapping[str, Any] | None = None) -> None:
         """The same as chunks: one of the query, and those of its operators."""
