@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,22 @@ def test_a_row_that_a_program_pushed_is_named_by_its_number() -> None:
     for time, problem in ((None, "'ts' is null"), (FAR, f"'ts' is {FAR}, too far from zero")):
         with pytest.raises(BadRowError, match=f"stream 's', row 4: {problem}.*bad_rows='skip'"):
             query.push("s", [{"ts": 3}, {"ts": time}])
+
+
+@pytest.mark.parametrize("engine", ["embedded", "oracle"])
+@pytest.mark.parametrize(("first", "second", "column", "line"), [
+    (r'{"ts":1,"k":"\ud800"}', '{"ts":2,"k":"a"}', "k", 1), ('{"ts":1,"k":"a"}', r'{"ts":2,"k":"b\udc00"}', "k", 2),
+    ('{"ts":1,"k":["a"]}', r'{"ts":2,"k":["b","\ud800"]}', "k", 2), ('{"ts":1}', r'{"ts":2,"\ud800":1}', None, 2),
+], ids=["first", "second", "nested", "key"])
+def test_half_of_a_surrogate_pair_is_named(first: str, second: str, column: str | None, line: int, engine: str,
+                                           tmp_path: Path) -> None:
+    path = tmp_path / "s.ndjson"
+    path.write_text(f"{first}\n{second}\n")
+    reason = rf"'{column or '.*'}' has '\\ud[8c]00', half of a surrogate pair, which is no text"
+    with pytest.raises(BadRowError, match=rf"s\.ndjson:{line}: {reason}"):
+        pw.sql(COUNT, s=path, engine=engine)
+    found = pw.sql(COUNT, s=path, engine=engine, bad_rows="aside")
+    assert [row["n"] for row in found] == [1]
+    (bad,) = found.bad_rows.to_pylist()
+    assert (bad["place"], bad["column"]) == (f"{path}:{line}", column)
+    assert re.fullmatch(reason, bad["reason"])
