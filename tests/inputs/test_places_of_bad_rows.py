@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from panewise.core.schema import Catalog
 from panewise.dataflow import open_plan
 from panewise.engines.embedded.run import EmbeddedRun
 from panewise.engines.embedded.sources import FollowedFile
-from panewise.files.places import row_place
+from panewise.files.places import RowPlaces, row_place
 from panewise.files.reader import FileStream
 from panewise.sql import parse
 
@@ -148,3 +149,30 @@ def test_half_of_a_surrogate_pair_is_named(first: str, second: str, column: str 
     (bad,) = found.bad_rows.to_pylist()
     assert (bad["place"], bad["column"]) == (f"{path}:{line}", column)
     assert re.fullmatch(reason, bad["reason"])
+
+
+@pytest.mark.parametrize("entry", [in_process, live])
+@pytest.mark.parametrize("name", ["null.ndjson", "array.ndjson", "far.ndjson", "null.csv", "far.csv"])
+def test_rows_are_put_aside_with_their_places_in_files(name: str, entry: Any, tmp_path: Path) -> None:
+    text, message = TEXTS[name]
+    path = tmp_path / name
+    path.write_text(text)
+    start: Any = {in_process: pw.sql, live: lambda *args, **options: pw.run(*args, **options).collect()}[entry]
+    first = start(COUNT, s=path, bad_rows="aside").bad_rows.to_pylist()[0]
+    assert f"{first['place']}: {first['reason']}".startswith(str(tmp_path / message))
+    start(COUNT, s=path, bad_rows=f"aside:{tmp_path / 'bad.ndjson'}")
+    assert json.loads((tmp_path / "bad.ndjson").read_text().splitlines()[0])["place"] == first["place"]
+
+
+def test_places_of_many_rows_in_several_files(tmp_path: Path) -> None:
+    for part in "ab":
+        rows = [f'{{"ts": {n if n % 3 else "null"}, "k": "a"}}\n' for n in range(1, 5_001)]
+        rows[7] = "broken\n"
+        (tmp_path / f"{part}.ndjson").write_text("".join(rows))
+    places = pw.sql(COUNT, s=tmp_path, bad_rows="aside").bad_rows["place"].to_pylist()
+    wanted = [f"{tmp_path}/{part}.ndjson:{n}" for part in "ab" for n in range(1, 5_001) if n % 3 == 0 or n == 8]
+    assert places == wanted
+    found = FileStream.open(tmp_path, tolerant=True)
+    asked = RowPlaces(found)
+    for number, place in ((10_000, "b.ndjson:5000"), (3, "a.ndjson:3"), (5_001, "b.ndjson:1")):
+        assert asked(number) == f"{tmp_path}/{place}"

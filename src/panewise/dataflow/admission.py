@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.bad_rows import BadRow, BadRowAction, BadRows, bad_row_table
+from panewise.core.errors import SourceError
 from panewise.core.ordinals import Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.dataflow.inputs import RowsIn, StreamInput
@@ -126,10 +127,21 @@ class Admission:
             return
         self.counts[admitted.stream] += len(admitted.bad)
         if self.rules.bad_rows.action is BadRowAction.ASIDE:
+            found = self._located(admitted)
             if self._aside is not None:
-                self._aside.add((admitted.stream, bad) for bad in admitted.bad)
+                self._aside.add((admitted.stream, bad) for bad in found)
             else:
-                self._kept.extend((admitted.stream, replace(bad, row=bad.shown)) for bad in admitted.bad)
+                self._kept.extend((admitted.stream, replace(bad, row=bad.shown)) for bad in found)
+
+    def _located(self, admitted: Admitted) -> list[BadRow]:
+        """Bad rows with their places in files, if these can still be found."""
+        source = self.sources[admitted.stream][0]
+        if not source.places_aside:
+            return list(admitted.bad)
+        try:
+            return [bad.located(source.place) for bad in admitted.bad]
+        except SourceError:  # the files are others by now
+            return list(admitted.bad)
 
     # -- punctuation
 

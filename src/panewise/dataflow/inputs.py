@@ -83,6 +83,8 @@ class StreamInput:
         self.rows = 0
         self.place: Callable[[int], str] | None = None
         """Where a row stands, by its number, if its source knows."""
+        self.places_aside = False
+        """Whether it is also asked for rows that are put aside."""
         self.after = 0
         """What is added to the numbers of its rows among all: where streams are ordered, they follow those before."""
         self.numbered = True

@@ -111,10 +111,13 @@ class Query(QueryOutputs):
 
     # -- in and out
 
-    def locate(self, stream: str, place: Callable[[int], str]) -> None:
-        """Say where rows of a stream stand, by their numbers from 1: errors name the place."""
+    def locate(self, stream: str, place: Callable[[int], str], *, aside: bool = False) -> None:
+        """Say where rows of a stream stand, by their numbers from 1: errors name the place.
+
+        So do rows that are put ``aside``, where places are soon found for many of them, in their order.
+        """
         for entry in self._entries[stream]:
-            entry.source.place = place
+            entry.source.place, entry.source.places_aside = place, aside
 
     @property
     def streams(self) -> tuple[str, ...]:

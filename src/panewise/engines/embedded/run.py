@@ -242,7 +242,7 @@ def locating(query: Query, inputs: Mapping[str, InputStream]) -> Query:
     """The query, told where the rows of its files stand."""
     for name in query.streams:
         if name in inputs and (place := place_in(inputs[name], windowing_attribute(query.plan))) is not None:
-            query.locate(name, place)
+            query.locate(name, place, aside=True)
     return query
 
 
