@@ -61,6 +61,15 @@ def test_what_is_not_there_yet_is_declared() -> None:
         pw.run(QUERY, s=iter(ROWS), columns={"t": "ts bigint"})
 
 
+@pytest.mark.parametrize("make", [
+    lambda path: ROWS, lambda path: pa.Table.from_pylist(ROWS), lambda path: pd.DataFrame(ROWS), lambda path: path,
+    lambda path: pw.table(ROWS, time="ts"), pw.follow, lambda path: pw.follow(path, columns="ts bigint"),
+], ids=["rows", "Arrow", "pandas", "file", "table", "followed", "followed, declared otherwise"])
+def test_what_is_there_already_is_not_declared(make: Any, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"^columns= declares .*'s'"):
+        pw.run(QUERY, s=make(written(tmp_path)), columns={"s": "ts bigint, k string, w string"})
+
+
 def test_results_in_every_form() -> None:
     table = pw.run(QUERY, s=iter(ROWS)).to_arrow()
     assert counted(table.to_pylist()) == COUNTS

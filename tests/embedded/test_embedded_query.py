@@ -184,7 +184,7 @@ GOOD = {"ts": 1, "k": "a", "g": 0, "v": 1.0}
     ([GOOD, GOOD | {"ts": "yesterday"}], "row 2: 'ts' is 'yesterday', expected int64"),
     ([GOOD, GOOD | {"v": "much"}], "row 2: 'v' is 'much', expected double"),
     (pa.table({"ts": ["x"], "k": ["a"], "g": [0], "v": [1.0]}), "row 1: 'ts' is string, expected int64"),
-    (pa.table({"ts": [1.5], "k": ["a"], "g": [0], "v": [1.0]}), "'ts' is double, expected int64"),
+    (pa.table({"ts": [1.5], "k": ["a"], "g": [0], "v": [1.0]}), "row 1: 'ts' is 1.5, expected int64"),
     (pa.table({"ts": [1], "k": ["a"]}), "row 1: no column 'v'; there are ts, k"),
     (pa.RecordBatch.from_pylist([GOOD, GOOD | {"ts": None}]), "row 2: 'ts' is null"),
 ])

@@ -123,7 +123,7 @@ def test_bad_rows_are_written_as_they_come_and_a_restart_repeats_none(tmp_path: 
         run = pw.run(COUNT, s=str(source), bad_rows=f"aside:{aside}", checkpoint=tmp_path / "c")
         run.collect()
         found = [json.loads(line) for line in aside.read_text().splitlines()]
-        assert [bad["place"] for bad in found] == [f"{source}:2", "stream 's', row 4", f"{source}:5"]
+        assert [bad["place"] for bad in found] == [f"{source}:2", f"{source}:4", f"{source}:5"]
         assert run.status()["bad"] == 3
         assert run.status()["streams"]["s"]["rows"] == 6
 
@@ -175,7 +175,7 @@ def test_rows_may_be_pushed_as_a_program_has_them(item: Any, text: str) -> None:
     ({"ts": 1, "kk": "a"}, "no column 'kk'; there are ts, k, d; did you mean 'k'?"), ({"ts": 1.9}, "'ts' is 1.9"),
     ({"ts": True}, "'ts' is True"), ({"ts": 1, "d": datetime(2026, 1, 1, 5)}, "'d' is datetime"),
     (pa.table({"ts": [1], "K": ["a"]}), "a column 'K', which was not declared.*did you mean 'k'"),
-    (pa.table({"ts": [1.9]}), "'ts' is double"), (pd.DataFrame({"ts": [True]}), "'ts' is bool"),
+    (pa.table({"ts": [1.9]}), "'ts' is 1.9"), (pd.DataFrame({"ts": [True]}), "'ts' is bool"),
     ([1, 2], "a row is a mapping"), ([{"ts": 1}, 5], "row 2: a row is a mapping")])
 def test_what_would_be_ignored_or_lose_something_is_refused(item: Any, message: str) -> None:
     query = pw.open_query(COUNT, s="ts bigint, k string, d date")
@@ -188,12 +188,24 @@ def test_what_would_be_ignored_or_lose_something_is_refused(item: Any, message: 
         query.push("s", item)
 
 
-def test_rows_after_finish_are_refused() -> None:
-    query = pw.open_query(COUNT, s="ts bigint")
+@pytest.mark.parametrize(("what", "item"), [
+    ("rows", {"ts": 2}), ("rows", pa.table({"ts": [2]})), ("a promise", pw.Punctuation.below("ts", 5)),
+    ("a promise", pw.END)], ids=["a row", "a table", "a bound", "the end"])
+def test_rows_and_promises_after_finish_are_refused(what: str, item: Any) -> None:
+    query = pw.open_query("SELECT s.ts FROM s [RANGE 5], t [RANGE 5] WHERE s.ts = t.ts", s="ts bigint", t="ts bigint")
     query.push("s", {"ts": 1})
-    query.finish()
-    with pytest.raises(PlanError, match=r"rows after finish\(\)"):
-        query.push("s", {"ts": 2})
+    query.finish("s")
+    with pytest.raises(PlanError, match=rf"stream 's': {what} after finish\(\)"):
+        query.push("s", item)
+    query.tick(5)
+    assert query.push("t", [{"ts": 1}, {"ts": 9}]).num_rows + query.finish().num_rows == 1
+    assert query.finish().num_rows == query.finish("t").num_rows == 0
+    with pytest.raises(PlanError, match=rf"stream 't': {what} after finish\(\)"):
+        query.push("t", item)
+    with pytest.raises(PlanError, match=r"tick\(\) after finish\(\)"):
+        query.tick(5)
+    with pytest.raises(PlanError, match="does not read a stream 'u'"):
+        query.finish("u")
 
 
 @pytest.mark.parametrize("bound", [datetime(2026, 1, 1, 0, 1), "2026-01-01T00:01:00Z", 1767225660_000000])

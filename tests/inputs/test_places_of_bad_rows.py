@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from panewise.core.schema import Catalog
 from panewise.dataflow import open_plan
 from panewise.engines.embedded.run import EmbeddedRun
 from panewise.engines.embedded.sources import FollowedFile
-from panewise.files.places import row_place
+from panewise.files.places import RowPlaces, row_place
 from panewise.files.reader import FileStream
 from panewise.sql import parse
 
@@ -128,3 +130,49 @@ def test_a_row_that_a_program_pushed_is_named_by_its_number() -> None:
     for time, problem in ((None, "'ts' is null"), (FAR, f"'ts' is {FAR}, too far from zero")):
         with pytest.raises(BadRowError, match=f"stream 's', row 4: {problem}.*bad_rows='skip'"):
             query.push("s", [{"ts": 3}, {"ts": time}])
+
+
+@pytest.mark.parametrize("engine", ["embedded", "oracle"])
+@pytest.mark.parametrize(("first", "second", "column", "line"), [
+    (r'{"ts":1,"k":"\ud800"}', '{"ts":2,"k":"a"}', "k", 1), ('{"ts":1,"k":"a"}', r'{"ts":2,"k":"b\udc00"}', "k", 2),
+    ('{"ts":1,"k":["a"]}', r'{"ts":2,"k":["b","\ud800"]}', "k", 2), ('{"ts":1}', r'{"ts":2,"\ud800":1}', None, 2),
+], ids=["first", "second", "nested", "key"])
+def test_half_of_a_surrogate_pair_is_named(first: str, second: str, column: str | None, line: int, engine: str,
+                                           tmp_path: Path) -> None:
+    path = tmp_path / "s.ndjson"
+    path.write_text(f"{first}\n{second}\n")
+    reason = rf"'{column or '.*'}' has '\\ud[8c]00', half of a surrogate pair, which is no text"
+    with pytest.raises(BadRowError, match=rf"s\.ndjson:{line}: {reason}"):
+        pw.sql(COUNT, s=path, engine=engine)
+    found = pw.sql(COUNT, s=path, engine=engine, bad_rows="aside")
+    assert [row["n"] for row in found] == [1]
+    (bad,) = found.bad_rows.to_pylist()
+    assert (bad["place"], bad["column"]) == (f"{path}:{line}", column)
+    assert re.fullmatch(reason, bad["reason"])
+
+
+@pytest.mark.parametrize("entry", [in_process, live])
+@pytest.mark.parametrize("name", ["null.ndjson", "array.ndjson", "far.ndjson", "null.csv", "far.csv"])
+def test_rows_are_put_aside_with_their_places_in_files(name: str, entry: Any, tmp_path: Path) -> None:
+    text, message = TEXTS[name]
+    path = tmp_path / name
+    path.write_text(text)
+    start: Any = {in_process: pw.sql, live: lambda *args, **options: pw.run(*args, **options).collect()}[entry]
+    first = start(COUNT, s=path, bad_rows="aside").bad_rows.to_pylist()[0]
+    assert f"{first['place']}: {first['reason']}".startswith(str(tmp_path / message))
+    start(COUNT, s=path, bad_rows=f"aside:{tmp_path / 'bad.ndjson'}")
+    assert json.loads((tmp_path / "bad.ndjson").read_text().splitlines()[0])["place"] == first["place"]
+
+
+def test_places_of_many_rows_in_several_files(tmp_path: Path) -> None:
+    for part in "ab":
+        rows = [f'{{"ts": {n if n % 3 else "null"}, "k": "a"}}\n' for n in range(1, 5_001)]
+        rows[7] = "broken\n"
+        (tmp_path / f"{part}.ndjson").write_text("".join(rows))
+    places = pw.sql(COUNT, s=tmp_path, bad_rows="aside").bad_rows["place"].to_pylist()
+    wanted = [f"{tmp_path}/{part}.ndjson:{n}" for part in "ab" for n in range(1, 5_001) if n % 3 == 0 or n == 8]
+    assert places == wanted
+    found = FileStream.open(tmp_path, tolerant=True)
+    asked = RowPlaces(found)
+    for number, place in ((10_000, "b.ndjson:5000"), (3, "a.ndjson:3"), (5_001, "b.ndjson:1")):
+        assert asked(number) == f"{tmp_path}/{place}"

@@ -10,6 +10,7 @@ import pyarrow as pa
 from panewise.api.tables import TableInput
 from panewise.core.errors import SchemaError
 from panewise.core.schema import SourceSchema
+from panewise.core.tables import once_each
 from panewise.files.types import TIMESTAMP
 
 Columns: TypeAlias = pa.Schema | Mapping[str, Any] | str
@@ -29,6 +30,20 @@ def parse_columns(columns: Columns) -> pa.Schema:
     >>> parse_columns("ts timestamp, auction bigint, price double").names
     ['ts', 'auction', 'price']
     """
+    found = _parsed(columns)
+    once_each(found.names, "columns")
+    return found
+
+
+def declared(columns: Columns | TableInput, time: str | None = None) -> SourceSchema:
+    """What a query knows of a stream or table of which no rows are there yet."""
+    if isinstance(columns, TableInput):
+        table = columns.timed(time)
+        return table.schema(SourceSchema.of(parse_columns(table.value), time=table.time))
+    return SourceSchema.of(parse_columns(columns), time=time)
+
+
+def _parsed(columns: Columns) -> pa.Schema:
     if isinstance(columns, pa.Schema):
         return columns
     if isinstance(columns, Mapping):
@@ -40,14 +55,6 @@ def parse_columns(columns: Columns) -> pa.Schema:
     if wrong := [" ".join(pair) for pair in pairs if len(pair) != 2]:
         raise SchemaError(f"columns are written 'ts timestamp, price double', not {wrong[0]!r}")
     return pa.schema([(name, _type(text, name)) for name, text in pairs])
-
-
-def declared(columns: Columns | TableInput, time: str | None = None) -> SourceSchema:
-    """What a query knows of a stream or table of which no rows are there yet."""
-    if isinstance(columns, TableInput):
-        table = columns.timed(time)
-        return table.schema(SourceSchema.of(parse_columns(table.value), time=table.time))
-    return SourceSchema.of(parse_columns(columns), time=time)
 
 
 def _type(text: Any, name: str) -> pa.DataType:

@@ -8,6 +8,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
 from panewise.api.naming import named_inputs, refuse_unknown
+from panewise.core.errors import PlanError
 from panewise.planner.options import OPTIONS, RunOptions, options_of
 
 Result = TypeVar("Result")
@@ -33,6 +34,9 @@ def entry_point(function: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(function)
     def called(text: str, /, *, streams: Mapping[str, Any] | None = None, **given: Any) -> Result:
+        if not isinstance(text, str):
+            raise PlanError(f"text= is a {type(text).__name__}: give the query as text, as in {function.__name__}("
+                            "'SELECT * FROM s', ...)")
         options, more = _taken(given, known), _taken(given, own)
         inputs = named_inputs(text, streams, given, names)
         return function(text, RunOptions(**options), inputs, **more)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from panewise.api.columns import Columns, parse_columns
 from panewise.api.entry import entry_point
-from panewise.api.inputs import LocalStream, MemoryStream, is_dataframe, local_stream
+from panewise.api.inputs import NOT_FITTING, LocalStream, MemoryStream, is_dataframe, local_stream, named_by_text
 from panewise.api.instants import given_instant
 from panewise.api.naming import check_read, time_of
 from panewise.api.query import plan_of
@@ -96,9 +96,13 @@ def _open_stream(value: Any, name: str, columns: Columns | None, time: str | Non
     declared, max_line = None if columns is None else parse_columns(columns), options.max_line
     tolerant = not options.bad_rows.stops  # looks for columns past bad rows
     if isinstance(value, LineSource):
+        if declared is not None and value.declared != declared:
+            raise PlanError(f"columns= declares {name!r}, which is a source that has been made already: give the "
+                            "columns to it, as in pw.follow(path, columns=...)")
         value.tolerant = tolerant
         return value
     if isinstance(value, LiveStream | FileStream | MemoryStream):
+        _refuse_columns(name, declared)
         return value
     if is_dataframe(value):
         raise PlanError(f"{name!r} is a Spark DataFrame: use sql(), which gives a DataFrame")
@@ -115,8 +119,16 @@ def _open_stream(value: Any, name: str, columns: Columns | None, time: str | Non
         if not isinstance(value, Iterator):
             raise SchemaError(f"the columns of {name!r} cannot be looked up before it runs: give "
                               f"columns={{{name!r}: 'ts timestamp, price double'}}")
-        return _peeked(value, name, time)
-    return local_stream(value, time=time, tolerant=tolerant, max_line=max_line)
+        return _peeked(value, name, time, tolerant)
+    _refuse_columns(name, declared)
+    return local_stream(value, time=time, tolerant=tolerant, max_line=max_line, name=name)
+
+
+def _refuse_columns(name: str, declared: pa.Schema | None) -> None:
+    """Columns of what is there already follow from it: others, said beside it, would mean nothing."""
+    if declared is not None:
+        raise PlanError(f"columns= declares streams that are still to come (iterators, functions, '-', sockets); "
+                        f"{name!r} is there and is looked at: leave its columns out")
 
 
 def _table(table: TableInput, name: str, columns: Columns | None, options: RunOptions) -> OpenStream:
@@ -130,7 +142,7 @@ def _table(table: TableInput, name: str, columns: Columns | None, options: RunOp
     return stream
 
 
-def _peeked(items: Iterator[Any], name: str, time: str | None) -> LiveStream:
+def _peeked(items: Iterator[Any], name: str, time: str | None, tolerant: bool) -> LiveStream:
     """Columns from the first rows; promises before them are kept."""
     seen: list[Any] = []
     for item in items:
@@ -138,7 +150,16 @@ def _peeked(items: Iterator[Any], name: str, time: str | None) -> LiveStream:
         if (table := as_table(item, name)) is not None:
             schema = table.schema
         elif isinstance(item, Mapping) or (isinstance(item, Sequence) and len(item)):
-            schema = pa.Table.from_pylist([item] if isinstance(item, Mapping) else list(item)).schema
+            rows = [item] if isinstance(item, Mapping) else list(item)
+            try:
+                schema = pa.Table.from_pylist(rows).schema if all(map(named_by_text, rows)) else None
+            except NOT_FITTING:
+                schema = None
+            if schema is None:
+                learned = MemoryStream.of_items(rows, name=name, tolerant=tolerant)
+                if not learned.table().num_rows:  # none of them is of any use
+                    continue
+                schema = learned.arrow
         else:
             continue
         return LiveStream(chain(seen, items), SourceSchema.of(schema, time=time))

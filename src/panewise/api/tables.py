@@ -63,7 +63,7 @@ class TableInput:
 
 
 def table(value: Any, *, time: str | None = None, key: str | Sequence[str] = (),
-          retroactive: bool = False) -> TableInput:
+          retroactive: bool = False, **unknown: Any) -> TableInput:
     """Say that an input is a table, not a stream: rows that streams are joined with.
 
     ``value`` is its data; for :func:`open_query`, where rows are pushed, its columns. Without ``time`` its rows are
@@ -80,6 +80,8 @@ def table(value: Any, *, time: str | None = None, key: str | Sequence[str] = (),
     >>> list(sql("SELECT s.ts, n.name FROM s, n WHERE s.k = n.k", s=rows, n=names))
     [{'ts': 5, 'name': 'one'}]
     """
+    for name in unknown:
+        raise PlanError(unknown_name("option", name, ("time", "key", "retroactive")))
     if isinstance(value, TableInput):
         raise SchemaError("a table of a table: give the data itself")
     names = (key,) if isinstance(key, str) else tuple(key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -17,20 +19,33 @@ def as_table(value: Any, name: str = "stream") -> pa.Table | None:
     >>> as_table(pd.DataFrame({"k": ["a"]})).to_pylist(), as_table([{"k": "a"}])
     ([{'k': 'a'}], None)
     """
-    if isinstance(value, pa.Table):
-        return value
-    if isinstance(value, pa.RecordBatch):
-        return pa.Table.from_batches([value])
+    if isinstance(value, pa.Table | pa.RecordBatch):
+        once_each(value.schema.names, f"stream {name!r}")
+        return value if isinstance(value, pa.Table) else pa.Table.from_batches([value])
     try:
         if type(value).__module__.split(".", 1)[0] == "pandas" and hasattr(value, "columns"):
             return pa.Table.from_pandas(value, preserve_index=False)
         if hasattr(value, "__arrow_c_stream__"):
-            return plain_text(pa.table(value))
+            return as_table(plain_text(pa.table(value)), name)
         if hasattr(value, "__arrow_c_array__"):
-            return plain_text(pa.Table.from_batches([pa.record_batch(value)]))
+            return as_table(plain_text(pa.Table.from_batches([pa.record_batch(value)])), name)
+    except SchemaError:
+        raise
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise SchemaError(f"stream {name!r}: a {type(value).__name__} cannot be read as columns: {error}") from error
     return None
+
+
+def once_each(names: Iterable[str], where: str) -> None:
+    """Refuse columns of which two have one name: nobody could say which of them is meant.
+
+    >>> once_each(["ts", "v", "v"], "stream 's'")
+    Traceback (most recent call last):
+    panewise.core.errors.SchemaError: stream 's': the column 'v' is there 2 times: give each a name of its own
+    """
+    name, times = max(Counter(names).items(), key=lambda found: found[1], default=("", 0))
+    if times > 1:
+        raise SchemaError(f"{where}: the column {name!r} is there {times} times: give each a name of its own")
 
 
 def python_rows(table: pa.Table) -> list[dict[str, Any]]:

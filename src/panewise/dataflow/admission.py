@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from panewise.core.bad_rows import BadRow, BadRowAction, BadRows, bad_row_table
-from panewise.core.errors import PlanError
+from panewise.core.errors import SourceError
 from panewise.core.ordinals import Ordinals
 from panewise.core.schema import SourceSchema
 from panewise.dataflow.inputs import RowsIn, StreamInput
@@ -63,7 +63,6 @@ class Admission:
             self.sources.setdefault(source.name, []).append(source)
         self.counts = dict.fromkeys(self.sources, 0)
         self._fates = RowFates(plan)
-        self._closed: set[str] = set()
         self._newest: dict[tuple[str, str], int] = {}
         self._times = {(s.name, s.attribute): TimeRule.of(s.name, s.attribute, s.schema, self.rules.max_jump)
                        for s in self._all() if s.attribute is not None}
@@ -84,8 +83,6 @@ class Admission:
         """
         sources = self.sources[stream]
         first = sources[0]
-        if stream in self._closed:
-            raise PlanError(f"stream {stream!r}: rows after finish(); what has ended takes no more: open a new query")
         if isinstance(item, BadRows):
             self.rules.bad_rows.refuse(item.rows, stream)
             return Admitted(stream, first.no_rows(), len(item), bad=item.rows)
@@ -130,14 +127,21 @@ class Admission:
             return
         self.counts[admitted.stream] += len(admitted.bad)
         if self.rules.bad_rows.action is BadRowAction.ASIDE:
+            found = self._located(admitted)
             if self._aside is not None:
-                self._aside.add((admitted.stream, bad) for bad in admitted.bad)
+                self._aside.add((admitted.stream, bad) for bad in found)
             else:
-                self._kept.extend((admitted.stream, replace(bad, row=bad.shown)) for bad in admitted.bad)
+                self._kept.extend((admitted.stream, replace(bad, row=bad.shown)) for bad in found)
 
-    def close(self, streams: Iterable[str]) -> None:
-        """These streams have ended: rows that come after are a mistake."""
-        self._closed.update(streams)
+    def _located(self, admitted: Admitted) -> list[BadRow]:
+        """Bad rows with their places in files, if these can still be found."""
+        source = self.sources[admitted.stream][0]
+        if not source.places_aside:
+            return list(admitted.bad)
+        try:
+            return [bad.located(source.place) for bad in admitted.bad]
+        except SourceError:  # the files are others by now
+            return list(admitted.bad)
 
     # -- punctuation
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -17,7 +17,7 @@ from panewise.core.errors import SchemaError, shown
 from panewise.core.names import unknown_name
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
-from panewise.core.tables import as_table
+from panewise.core.tables import as_table, once_each
 from panewise.dataflow.batch import Batch
 from panewise.dataflow.guard import Describe, Guard
 from panewise.dataflow.signs import column_of_signs, signs_of, tells_signs
@@ -83,6 +83,8 @@ class StreamInput:
         self.rows = 0
         self.place: Callable[[int], str] | None = None
         """Where a row stands, by its number, if its source knows."""
+        self.places_aside = False
+        """Whether it is also asked for rows that are put aside."""
         self.after = 0
         """What is added to the numbers of its rows among all: where streams are ordered, they follow those before."""
         self.numbered = True
@@ -162,6 +164,8 @@ class StreamInput:
             plain = plain_rows(item, self.name)
             return self.checked(plain) if isinstance(plain, pa.Table) else self._from_rows(plain)  # type: ignore[arg-type]
         given = dict.fromkeys(table.column_names)  # asked for once: Arrow makes the list anew each time
+        if len(given) < table.num_columns:
+            once_each(table.column_names, f"stream {self.name!r}, row {self.rows + 1}")
         for name in self.needed:
             if name not in given:
                 raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: "
@@ -176,8 +180,13 @@ class StreamInput:
         if names == table.column_names and all(table.schema.field(n).type == self.schema.columns[n] for n in names):
             self._usual = table.schema  # the next batches of this schema need no look
             return Checked(table)
-        columns = [self._typed(table.column(n), n, self.schema.columns[n]) for n in names]
-        checked = Checked(pa.table(columns, names=names))
+        columns, unfit = [], dict[int, BadRow]()
+        for name in names:
+            column, reasons = self._typed(table.column(name), name, self.schema.columns[name])
+            columns.append(column)
+            for at, reason in reasons.items():
+                unfit.setdefault(at, BadRow.of_stream(self.name, self.rows + 1 + at, reason, name, row_text(table, at)))
+        checked = Checked(pa.table(columns, names=names)).without(unfit)
         if not tells_signs(self.schema, table.column_names):
             return checked
         signs, wrong = column_of_signs(self.name, self.schema, table.column(CHANGE))
@@ -185,9 +194,11 @@ class StreamInput:
                for at, reason in wrong.items()}
         return replace(checked, signs=signs).without(bad)
 
-    def _typed(self, column: pa.ChunkedArray, name: str, expected: pa.DataType) -> pa.ChunkedArray:
+    def _typed(self, column: pa.ChunkedArray, name: str,
+               expected: pa.DataType) -> tuple[pa.ChunkedArray, dict[int, str]]:
+        """A column in its type, and by place what is wrong with the values that this cannot hold."""
         if column.type == expected:
-            return column
+            return column, {}
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or \
             pa.types.is_string_view(column.type)
         wanted = pa.types.is_string(expected) or pa.types.is_large_string(expected)
@@ -196,14 +207,14 @@ class StreamInput:
             raise SchemaError(f"stream {self.name!r}, row {self.rows + 1}: {name!r} is {column.type}, expected "
                               f"{expected}; convert the column before it is pushed")
         try:
-            found = column.cast(expected)
-            if pa.types.is_date(expected) and pa.types.is_timestamp(column.type) and \
-                    not found.cast(column.type).equals(column):
-                raise pa.ArrowInvalid("a date has no time of day")
-            return found
+            column.slice(0, 0).cast(expected)
         except pa.ArrowException as error:
             raise SchemaError(f"stream {self.name!r}, from row {self.rows + 1}: {name!r} is {column.type}, expected "
                               f"{expected}: {error}") from error
+        wrong: dict[int, tuple[str, str]] = {}
+        parts = list(_cast(column, expected, 0, wrong))
+        return pa.chunked_array(parts, expected).combine_chunks(), {
+            at: f"{name!r} is {value}, expected {expected}{why}" for at, (value, why) in wrong.items()}
 
     def _from_rows(self, rows: Sequence[Mapping[str, Any]]) -> Checked:
         for i, row in enumerate(rows):
@@ -221,7 +232,7 @@ class StreamInput:
                 bad[i] = self._bad(row, i, wrong[0], unknown_name("column", wrong[0], columns))
         arrays = []
         for name, kind in columns.items():
-            array, wrong_at = self._column([row.get(name) for row in rows], kind)
+            array, wrong_at = fitted([row.get(name) for row in rows], kind)
             arrays.append(array)
             for i in wrong_at:
                 problem = f"{name!r} is {shown(rows[i].get(name))}, expected {kind}"
@@ -234,35 +245,7 @@ class StreamInput:
         return Checked(pa.table(arrays, names=list(columns)), signs=signs).without(bad)
 
     def _bad(self, row: Mapping[str, Any], at: int, column: str, reason: str) -> BadRow:
-        return BadRow.of_stream(self.name, self.rows + 1 + at, reason, column, _text(row))
-
-    def _column(self, values: list[Any], expected: pa.DataType) -> tuple[pa.Array, list[int]]:
-        """The values in their type, and the places of those that it cannot hold without a loss."""
-        whole = pa.types.is_integer(expected) or pa.types.is_timestamp(expected) or pa.types.is_date(expected)
-        read = OrdinalKind.of(expected).parse if whole and not pa.types.is_integer(expected) else None
-
-        def one(value: Any) -> Any:
-            if read is not None and isinstance(value, str | date):
-                return read(value)
-            if whole and isinstance(value, float | Decimal) and value != int(value):
-                raise ValueError("it is no whole number")
-            if isinstance(value, bool) and not pa.types.is_boolean(expected) and pa.types.is_primitive(expected):
-                raise ValueError("it is a truth value")
-            return value
-
-        try:
-            return pa.array([one(v) for v in values], expected), []
-        except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            found: list[Any] = []
-            wrong: list[int] = []
-            for i, value in enumerate(values):
-                try:
-                    found.append(pa.array([one(value)], expected)[0])
-                except (pa.ArrowException, ValueError, TypeError, OverflowError):
-                    found.append(None)
-                    wrong.append(i)
-            return pa.array([None if v is None else v.as_py() if not whole or read is None else v.value
-                             for v in found], expected), wrong
+        return BadRow.of_stream(self.name, self.rows + 1 + at, reason, column, text_of_row(row))
 
     def ordinals(self, table: pa.Table, name: str) -> Ordinals:
         """A column by which rows are ordered; an error names the row."""
@@ -310,9 +293,63 @@ class StreamInput:
         self.rows, self.finished, self.first = state["rows"], state["finished"], state["first"]
 
 
-def _text(row: Mapping[str, Any]) -> str:
+def text_of_row(row: Mapping[str, Any]) -> str:
     """A row of a program as text, to be put aside."""
     try:
         return str(dict(row))
     except ValueError:  # an integer of thousands of digits
         return ", ".join(f"{name!r}: {shown(value)}" for name, value in row.items())
+
+
+def fitted(values: Sequence[Any], expected: pa.DataType) -> tuple[pa.Array, list[int]]:
+    """The values in their type, and the places of those that it cannot hold without a loss."""
+    whole = pa.types.is_integer(expected) or pa.types.is_timestamp(expected) or pa.types.is_date(expected)
+    read = OrdinalKind.of(expected).parse if whole and not pa.types.is_integer(expected) else None
+
+    def one(value: Any) -> Any:
+        if read is not None and isinstance(value, str | date):
+            return read(value)
+        if whole and isinstance(value, float | Decimal) and value != int(value):
+            raise ValueError("it is no whole number")
+        if isinstance(value, bool) and not pa.types.is_boolean(expected) and pa.types.is_primitive(expected):
+            raise ValueError("it is a truth value")
+        return value
+
+    try:
+        return pa.array([one(v) for v in values], expected), []
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        found: list[Any] = []
+        wrong: list[int] = []
+        for i, value in enumerate(values):
+            try:
+                found.append(pa.array([one(value)], expected)[0])
+            except (pa.ArrowException, ValueError, TypeError, OverflowError):
+                found.append(None)
+                wrong.append(i)
+        return pa.array([None if v is None else v.as_py() if not whole or read is None else v.value
+                         for v in found], expected), wrong
+
+
+def _cast(column: pa.ChunkedArray, expected: pa.DataType, start: int,
+          wrong: dict[int, tuple[str, str]]) -> Iterator[pa.Array]:
+    """The values of each half in their type, down to the single ones that it cannot hold: these are null, and noted."""
+    why = ""
+    try:
+        found = column.cast(expected)
+        if not (pa.types.is_date(expected) and pa.types.is_timestamp(column.type)) or \
+                found.cast(column.type).equals(column):
+            yield from found.chunks
+            return
+        why = ": a date has no time of day"
+    except pa.ArrowException:
+        pass
+    if len(column) == 1:
+        try:
+            wrong[start] = shown(column[0].as_py()), why
+        except (OverflowError, ValueError):  # a time that Python has no datetime for
+            wrong[start] = str(column.cast(pa.string())[0]), why
+        yield pa.nulls(1, expected)
+        return
+    half = len(column) // 2
+    yield from _cast(column.slice(0, half), expected, start, wrong)
+    yield from _cast(column.slice(half), expected, start + half, wrong)

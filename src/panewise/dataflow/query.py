@@ -73,6 +73,8 @@ class Query(QueryOutputs):
         self._kind = time_kind(plan)
         self._held = False
         """Whether the arrival goes on with the next item."""
+        self._ended: set[str] = set()
+        """The streams that were finished: whatever comes of them after that is a mistake."""
         self._before: list[tuple[str, Punctuation | BadRows]] = []
         """Promises, and rows that could not be read, that came before the columns were known."""
         self._nothing = pa.table({name: pa.nulls(0) for name in plan.columns})
@@ -109,10 +111,13 @@ class Query(QueryOutputs):
 
     # -- in and out
 
-    def locate(self, stream: str, place: Callable[[int], str]) -> None:
-        """Say where rows of a stream stand, by their numbers from 1: errors name the place."""
+    def locate(self, stream: str, place: Callable[[int], str], *, aside: bool = False) -> None:
+        """Say where rows of a stream stand, by their numbers from 1: errors name the place.
+
+        So do rows that are put ``aside``, where places are soon found for many of them, in their order.
+        """
         for entry in self._entries[stream]:
-            entry.source.place = place
+            entry.source.place, entry.source.places_aside = place, aside
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -130,9 +135,10 @@ class Query(QueryOutputs):
         A refused item leaves the query as it was. ``bounds`` are those that were in force when the rows came to the
         source, where it knows more than the query has been promised.
         """
-        if stream not in self._named:
-            raise PlanError(f"the query does not read a stream {stream!r}; it reads {', '.join(self.streams)}"
-                            f"{did_you_mean(stream, self.streams)}")
+        self._check_reads(stream)
+        if stream in self._ended:
+            what = "a promise" if isinstance(item, Punctuation) else "rows"
+            raise PlanError(f"stream {stream!r}: {what} after finish(); what has ended takes no more: open a new query")
         if self._admission is None:
             if isinstance(item, BadRows):
                 self._rules.bad_rows.refuse(item.rows, stream)
@@ -150,6 +156,11 @@ class Query(QueryOutputs):
         if bounds is not None and admitted.places is not None:
             bounds = bounds[admitted.places]
         return self._rows(stream, admitted, bounds)
+
+    def _check_reads(self, stream: str) -> None:
+        if stream not in self._named:
+            raise PlanError(f"the query does not read a stream {stream!r}; it reads {', '.join(self.streams)}"
+                            f"{did_you_mean(stream, self.streams)}")
 
     def _rows(self, stream: str, admitted: Admitted, bounds: Ordinals | None) -> pa.Table:
         graph, entries, table = self.graph, self._entries[stream], admitted.table
@@ -221,19 +232,27 @@ class Query(QueryOutputs):
 
     def finish(self, stream: str | None = None) -> pa.Table:
         """One input has ended, or all have: what no other input can change any more is put out."""
-        if self._admission is None:
-            return self._nothing
         names = self.streams if stream is None else (stream,)
-        parts = [self.push(name, END) for name in names
-                 if not all(entry.source.finished for entry in self._entries[name])]
-        self._admission.close(names)
+        for name in names:
+            self._check_reads(name)
+        parts = [] if self._admission is None else [
+            self.push(name, END) for name in names
+            if not all(entry.source.finished for entry in self._entries[name])]
+        self._ended.update(names)
         return pa.concat_tables(parts) if parts else self._nothing
+
+    @property
+    def ended(self) -> bool:
+        """Whether all streams were finished."""
+        return self._ended.issuperset(self._named)
 
     def tick(self, now: int) -> pa.Table:
         """The wall clock shows ``now`` (microseconds since the epoch): what policies that look at it close.
 
         A stream that fell silent (``idle=``) stops holding the others back; a lull or a heartbeat moves its bound.
         """
+        if self.ended:
+            raise PlanError("tick() after finish(); what has ended takes no more: open a new query")
         if self.physical is None:
             return self._nothing
         for source, bound, fell_silent in self._clocks.tick(now):
@@ -311,7 +330,10 @@ class Query(QueryOutputs):
 
     def restore(self, data: bytes) -> dict[str, Any]:
         """Become what ``snapshot`` saved, and return its ``extra``; a state of another query is refused."""
-        return self.load(MemoryChunks.unpacked(data))
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise CheckpointError(f"a query is restored from the bytes that snapshot() gave, not from a "
+                                  f"{type(data).__name__}: open a new query to begin anew")
+        return self.load(MemoryChunks.unpacked(bytes(data)))
 
     def save(self, store: ChunkStore, extra: Mapping[str, Any] | None = None) -> None:
         """The same as chunks: one of the query, and those of its operators."""

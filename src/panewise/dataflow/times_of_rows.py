@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from panewise.core.errors import PlanError, QuantityError
 from panewise.core.ordinals import LIMIT, OrdinalKind, Ordinals, to_ordinals
 from panewise.core.schema import SourceSchema
+from panewise.core.tables import shown_rows
 from panewise.core.time import AmountGiven, Quantity
 
 
@@ -89,7 +90,11 @@ def too_far(column: str, value: str) -> str:
 
 def row_text(table: pa.Table, at: int) -> str:
     """A row of a table as text, to be put aside."""
-    return json.dumps(table.slice(at, 1).to_pylist()[0], default=str, ensure_ascii=False)
+    row = table.slice(at, 1)
+    try:
+        return json.dumps(shown_rows(row)[0], default=str, ensure_ascii=False)
+    except pa.ArrowException:  # a time that no column of ours can hold
+        return " ".join(row.to_string(preview_cols=row.num_columns).split())
 
 
 def _values(column: pa.ChunkedArray, name: str, sound: npt.NDArray[np.bool_]) -> Ordinals:

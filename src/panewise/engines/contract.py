@@ -9,13 +9,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from panewise.core.schema import SourceKind, SourceSchema
-from panewise.files.places import row_place
+from panewise.files.places import RowPlaces
 from panewise.files.reader import FileStream, Item
 from panewise.plan.nodes import Node, WindowAggregate
 from panewise.planner.explain.plan_text import Format
@@ -100,7 +99,7 @@ def place_in(stream: InputStream, attribute: str | None) -> Callable[[int], str]
     """What says where a row of a stream stands, by its number, if the stream is in files."""
     if not isinstance(stream, FileStream):
         return None
-    return partial(row_place, stream, attribute=ordered_by(stream, attribute))
+    return RowPlaces(stream, ordered_by(stream, attribute))
 
 
 def windowing_attribute(plan: Node) -> str | None:

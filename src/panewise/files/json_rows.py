@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +16,8 @@ from panewise.core.bad_rows import BadRow, BadRows
 from panewise.core.errors import BadRowError
 from panewise.core.names import unknown_name
 from panewise.files.ndjson import Extra, Lines, Place, read_objects
+
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def parse_lines(lines: Lines | list[Lines], path: Place, schema: pa.Schema, *, extra: Extra = "error") -> pa.Table:
@@ -115,6 +119,11 @@ def _described(unit: bytes, place: str, schema: pa.Schema, extra: Extra, error: 
     names = _names(unit)
     if twice := next((name for name in names if names.count(name) > 1), None):
         return BadRow(place, f"the row has the column {twice!r} twice", twice, text)
+    for name, value in row.items():
+        if half := next(_halves_of_pairs([name, value]), None):  # the whole row cannot be read, whatever is asked of it
+            sound = next(_halves_of_pairs(name), None) is None
+            return BadRow(place, f"{name!r} has {half!r}, half of a surrogate pair, which is no text",
+                          name if sound else None, text)
     for name in row:
         if extra == "error" and name not in schema.names:
             problem = unknown_name("column", name, schema.names)
@@ -124,6 +133,16 @@ def _described(unit: bytes, place: str, schema: pa.Schema, extra: Extra, error: 
                           f"{json.dumps(row[name])[:60]}, expected {schema.field(name).type}", name, text)
     said = str(error).split("\n", 1)[0].removeprefix("JSON parse error: ")
     return BadRow(place, f"the row does not fit the columns seen before: {said}", row=text)
+
+
+def _halves_of_pairs(value: Any) -> Iterator[str]:
+    """Code points that are no characters of their own, in any text of a value."""
+    if isinstance(value, str):
+        yield from SURROGATE.findall(value)
+    elif isinstance(value, list):
+        yield from chain.from_iterable(map(_halves_of_pairs, value))
+    elif isinstance(value, dict):
+        yield from _halves_of_pairs([*value, *value.values()])
 
 
 def _names(unit: bytes) -> list[str]:

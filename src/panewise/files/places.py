@@ -21,14 +21,46 @@ Runs: TypeAlias = Iterator[tuple[int, Callable[[int], str]]]
 """Rows that follow each other: how many, and where each of them stands."""
 
 
-def row_place(stream: FileStream, number: int, *, attribute: str | None = None) -> str:
+class RowPlaces:
     """File and line of a row (NDJSON), or file and row, by its number among the rows of the stream, good and bad.
 
-    ``attribute`` is the one whose bounds punctuation gave when the rows were counted.
+    Its files are read once, as far as rows are asked for in their order. ``attribute`` is the one whose bounds
+    punctuation gave when the rows were counted.
     """
-    if stream.format is Format.NDJSON:
-        return line_place(stream.files, number, stream.schema, attribute or stream.schema.time, stream.max_line)
-    return _at(((_rows(stream.only(path)), partial(_row, path)) for path in stream.files), number)
+
+    def __init__(self, stream: FileStream, attribute: str | None = None) -> None:
+        self.stream, self.attribute = stream, attribute or stream.schema.time
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._runs, self._before, self._size = self._from_the_first(), 0, 0
+
+    def _from_the_first(self) -> Runs:
+        of = self.stream
+        for path in of.files:
+            if of.format is Format.NDJSON:
+                yield from _lines(path, of.schema, self.attribute, of.max_line)
+            else:
+                yield _rows(of.only(path)), partial(_row, path)
+
+    def __call__(self, number: int) -> str:
+        """The place of the row of this number."""
+        if number <= self._before:
+            self._begin_anew()
+        while number > self._before + self._size:
+            self._before += self._size
+            self._size = 0
+            found = next(self._runs, None)
+            if found is None:
+                self._begin_anew()
+                raise _gone(number)
+            self._size, self._place = found
+        return self._place(number - self._before - 1)
+
+
+def row_place(stream: FileStream, number: int, *, attribute: str | None = None) -> str:
+    """The place of one row of a stream."""
+    return RowPlaces(stream, attribute)(number)
 
 
 def line_place(paths: Iterable[Path], number: int, schema: SourceSchema, attribute: str | None, max_line: int) -> str:
@@ -42,7 +74,11 @@ def _at(runs: Runs, number: int) -> str:
         if left < size:
             return place(left)
         left -= size
-    raise SourceError(f"row {number} of the stream is not there any more: its files have become shorter")
+    raise _gone(number)
+
+
+def _gone(number: int) -> SourceError:
+    return SourceError(f"row {number} of the stream is not there any more: its files have become shorter")
 
 
 def _lines(path: Path, schema: SourceSchema, attribute: str | None, max_line: int) -> Runs:

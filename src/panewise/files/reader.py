@@ -16,6 +16,7 @@ from panewise.core.bad_rows import MAX_LINE, BadRow, BadRows
 from panewise.core.errors import BadRowError, SourceError
 from panewise.core.names import did_you_mean
 from panewise.core.schema import DEFAULT_TIME_NAMES, SourceSchema
+from panewise.core.tables import once_each
 from panewise.files import csv_rows, ndjson
 from panewise.files.formats import Format, expand, format_of
 from panewise.files.json_rows import in_order, parse_rows
@@ -54,6 +55,7 @@ class FileStream:
         kind = format_of(files[0])
         times = DEFAULT_TIME_NAMES if time is None else (time,)
         stored = _schema(files, kind, times=times, tolerant=tolerant, max_line=max_line)
+        once_each(stored.names, str(path))
         arrow = normal_schema(stored)
         return cls(tuple(files), kind, SourceSchema.of(arrow, time=time), arrow, stored, Path(path), max_line)
 

@@ -166,7 +166,7 @@ class EmbeddedRun:
                     if arrival is not None:
                         results.append(self._push(*arrival))
                         unsaved += 0 if isinstance(arrival[1], Ended) else max(length(arrival[1]), 1)
-                    if step is not None and (now := self.clock()) - ticked >= step:
+                    if step is not None and not self.query.ended and (now := self.clock()) - ticked >= step:
                         ticked = now
                         results.append(self.query.tick(now))
                 for table in results:
@@ -242,7 +242,7 @@ def locating(query: Query, inputs: Mapping[str, InputStream]) -> Query:
     """The query, told where the rows of its files stand."""
     for name in query.streams:
         if name in inputs and (place := place_in(inputs[name], windowing_attribute(query.plan))) is not None:
-            query.locate(name, place)
+            query.locate(name, place, aside=True)
     return query
 
 

@@ -41,7 +41,8 @@ class LineSource(StreamSource):
         self.max_line = max_line
         self.tolerant = False
         """Whether columns may be learned from the good rows among bad ones."""
-        self._declared, self._time = columns, time
+        self.declared, self._time = columns, time
+        """The columns as they were declared; None: the first rows say which there are."""
         self._reader: Iterator[ndjson.Part] | None = None
         self.text = ndjson.Parts(max_line)
         """What has been read, cut into rows and punctuation."""
@@ -60,8 +61,8 @@ class LineSource(StreamSource):
     @cached_property
     def arrow(self) -> pa.Schema:
         """The columns; waits for the first rows if they were not declared."""
-        if self._declared is not None:
-            return normal_schema(self._declared)
+        if self.declared is not None:
+            return normal_schema(self.declared)
         for part in self._reading():
             self._seen.append(part)
             if isinstance(part, ndjson.BadLine) and not self.tolerant:
