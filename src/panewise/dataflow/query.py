@@ -113,6 +113,7 @@ class Query(QueryOutputs):
         """Say where rows of a stream stand, by their numbers from 1: errors name the place."""
         for entry in self._entries[stream]:
             entry.source.place = place
+        self._arrivals.origins.places[stream] = place
 
     @property
     def streams(self) -> tuple[str, ...]:
