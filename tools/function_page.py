@@ -66,9 +66,9 @@ others are equal bit for bit: {last_place}.
 A function whose arguments say how large its result is makes values of at most 256 MiB (2^28 bytes of text; an element
 of an array counts with 8 bytes or more), in process and in the oracle: `array_insert`, `array_join`, `array_repeat`,
 `concat`, `concat_ws`, `format_number`, `format_string`, `lpad`, `mask`, `regexp_replace`, `repeat`, `replace`, `rpad`,
-`sequence`, `space`. The rows of one batch share this limit,
-or 64 bytes a row if that is more. What is larger is refused before it is made, with `RESULT_TOO_LARGE`, the function,
-the size, the limit and the row. On Spark the limit is the memory of the JVM.
+`sequence`, `space`. The rows of one batch share this limit, or 4 KiB a row up to 2 GiB where that is more. What is
+larger is refused before it is made, with `RESULT_TOO_LARGE`, the function, the size, the limit and the row. On Spark
+the limit is the memory of the JVM.
 
 ## What is refused, and why
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 LARGEST_MADE = 1 << 28
 """Bytes of one value, and of what one call makes for the rows of a batch (256 MiB)."""
-SMALL = 64
-"""Bytes that a row of a batch may have in any case: a table in memory is one batch, however long."""
+SMALL, COLUMN = 1 << 12, (1 << 31) - 1
+"""Bytes that a row of a batch may have in any case: a table in memory is one batch, however long. A column has at most
+so many, all its rows together."""
 ELEMENT = 8
 """Bytes that an element of an array counts with at least."""
 TOO_LARGE = "RESULT_TOO_LARGE"
 """No condition of Spark's: its limit is the memory of the JVM."""
+
+
+def most_of_a_batch(rows: int) -> int:
+    """How many bytes one call may make for so many rows.
+
+    >>> most_of_a_batch(1), most_of_a_batch(100_000), most_of_a_batch(10**9)
+    (268435456, 409600000, 2147483647)
+    """
+    return max(LARGEST_MADE, min(SMALL * rows, COLUMN))
 
 
 def bytes_of_text(value: str | bytes) -> int:

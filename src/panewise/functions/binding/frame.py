@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.errors import EvaluationError, shortened
-from panewise.core.sizes import LARGEST_MADE, SMALL, TOO_LARGE
+from panewise.core.sizes import TOO_LARGE, most_of_a_batch
 
 if TYPE_CHECKING:
     from panewise.functions.binding.bound import Bound
@@ -47,11 +47,12 @@ class Frame:
 
     def array(self, datum: Datum) -> pa.Array:
         """A value per row; one large value is not written out for many."""
-        if isinstance(datum, pa.Scalar) and self.rows > 1 and datum.is_valid and datum.type.num_buffers != 2:
+        if isinstance(datum, pa.Scalar) and self.rows > 1 and datum.is_valid and not pa.types.is_primitive(datum.type):
             each = pa.repeat(datum, 1).nbytes
-            if each > SMALL and each * self.rows > LARGEST_MADE:
+            most = most_of_a_batch(self.rows)
+            if each * self.rows > most:
                 raise EvaluationError(f"one value of {each:,} bytes for {self.rows:,} rows of a batch: at most "
-                                      f"{LARGEST_MADE:,} are made", condition=TOO_LARGE, row=self.place(0))
+                                      f"{most:,} are made", condition=TOO_LARGE, row=self.place(0))
         return as_array(datum, self.rows)
 
 

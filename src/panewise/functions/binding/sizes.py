@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as t
 
-from panewise.core.sizes import ELEMENT, LARGEST_MADE, SMALL, TOO_LARGE, bytes_of_text, too_large
+from panewise.core.sizes import ELEMENT, LARGEST_MADE, TOO_LARGE, bytes_of_text, most_of_a_batch, too_large
 from panewise.functions.binding.frame import Datum, Here
 
 Size = Callable[..., int]
@@ -18,7 +18,7 @@ Size = Callable[..., int]
 Sizes = np.ndarray[Any, Any]
 
 
-def must_fit(name: str, sizes: Sizes, here: Here, batch: int = LARGEST_MADE) -> None:
+def must_fit(name: str, sizes: Sizes, here: Here) -> None:
     """Refuse the first row whose result would be too large, by itself or with those before it."""
     if not len(sizes):
         return
@@ -26,7 +26,7 @@ def must_fit(name: str, sizes: Sizes, here: Here, batch: int = LARGEST_MADE) -> 
     problem = too_large(name, int(sizes[at]))
     if problem is not None:
         here.fail(at, TOO_LARGE, problem)
-    made, most = np.cumsum(sizes), max(batch, SMALL * len(sizes))
+    made, most = np.cumsum(sizes), most_of_a_batch(len(sizes))
     if made[-1] > most:
         at = int(np.argmax(made > most))
         here.fail(at, TOO_LARGE, f"{name} would make {int(made[-1]):,} bytes for {len(sizes):,} rows of a batch; at "
@@ -66,7 +66,7 @@ def plain_size(value: Any) -> int:
 
 def size_checked(name: str, size: Size, here: Here) -> Callable[[Sequence[Any], int, Callable[[], int]], None]:
     """A check of plain arguments before their result is made, for so many rows; the first of them is named."""
-    made, most = 0, max(LARGEST_MADE, SMALL * here.rows)
+    made, most = 0, most_of_a_batch(here.rows)
 
     def check(arguments: Sequence[Any], rows: int, first: Callable[[], int]) -> None:
         nonlocal made

@@ -18,7 +18,6 @@ from panewise.functions.binding.registry import operator
 from panewise.functions.binding.sizes import bytes_of, must_fit, sizes_of_array
 from panewise.functions.digests import charset_of
 from panewise.functions.nested.lists import flat, rebuilt
-from panewise.functions.texts.text import COLUMN
 from panewise.functions.types import BINARY, STRING, is_nested, type_name
 
 _TEXTS = pa.list_(STRING)
@@ -54,7 +53,7 @@ def _joined(separator: Datum, *parts: Datum, here: Here) -> Datum:
     between = sizes * bytes_of(separator, here)
     if between.sum() + texts.nbytes > LARGEST_MADE:
         within = np.bincount(np.sort(places, kind="stable"), sizes_of_array(texts), minlength=here.rows)
-        must_fit("concat_ws", between + within.astype(np.int64), here, COLUMN)
+        must_fit("concat_ws", between + within.astype(np.int64), here)
     lists = rebuilt(texts, sizes, pa.array(np.zeros(here.rows, np.bool_)), _TEXTS)
     return pc.binary_join(lists, separator)
 

@@ -17,8 +17,6 @@ from panewise.functions.binding.sizes import bytes_of, must_fit
 from panewise.functions.types import BINARY, BOOLEAN, INT, STRING, is_nested
 
 INT_MAX = (1 << 31) - 1
-COLUMN = INT_MAX
-"""Bytes that a column of texts may have in Arrow."""
 T = TypeVar("T", str, bytes)
 
 
@@ -213,7 +211,7 @@ def replace(text: Datum, search: Datum, by: Datum | None = None, *, here: Here) 
         more = bytes_of_text(other.as_py()) - bytes_of_text(search.as_py())
         if more > 0:
             found = here.array(pc.count_substring(text, search.as_py())).fill_null(0).to_numpy(zero_copy_only=False)
-            must_fit("replace", bytes_of(text, here) + found.astype(np.int64) * more, here, COLUMN)
+            must_fit("replace", bytes_of(text, here) + found.astype(np.int64) * more, here)
         return pc.replace_substring(text, search.as_py(), other.as_py())
     return computed(lambda t, s, b: t.replace(s, b) if s else t, [text, search, other], here,
                     size=("replace", _replaced_size))
@@ -298,7 +296,7 @@ def concat(*texts: Datum, here: Here) -> Datum:
     parts = [t.cast(here.type) for t in texts]
     if sum(p.nbytes if isinstance(p, pa.Array) else p.as_buffer().size * here.rows for p in parts
            if not isinstance(p, pa.Scalar) or p.is_valid) > LARGEST_MADE:
-        must_fit("concat", np.asarray(sum(bytes_of(p, here) for p in parts)), here, COLUMN)
+        must_fit("concat", np.asarray(sum(bytes_of(p, here) for p in parts)), here)
     return pc.binary_join_element_wise(*parts, pa.scalar("" if here.type == STRING else b"", here.type))
 
 
