@@ -61,6 +61,15 @@ OR, CASE, IF, COALESCE and IN evaluate only what a row reaches.
 These may differ from Java's in the last place, because every library of mathematics rounds them in its own way; all
 others are equal bit for bit: {last_place}.
 
+## How much a function makes
+
+A function whose arguments say how large its result is makes values of at most 256 MiB (2^28 bytes of text; an element
+of an array counts with 8 bytes or more), in process and in the oracle: `array_insert`, `array_join`, `array_repeat`,
+`concat`, `concat_ws`, `format_number`, `format_string`, `lpad`, `mask`, `regexp_replace`, `repeat`, `replace`, `rpad`,
+`sequence`, `space`. The rows of one batch share this limit, or 4 KiB a row up to 2 GiB where that is more. What is
+larger is refused before it is made, with `RESULT_TOO_LARGE`, the function, the size, the limit and the row. On Spark
+the limit is the memory of the JVM.
+
 ## What is refused, and why
 
 | expression | types | why |

@@ -57,6 +57,21 @@ def test_the_row_is_named(text: str) -> None:
     assert caught.value.place == PLACES[text]
 
 
+@pytest.mark.parametrize("text", PLACES)
+def test_the_oracle_names_rows_of_streams(text: str) -> None:
+    with pytest.raises(EvaluationError, match="DIVIDE_BY_ZERO") as caught:
+        pw.sql(text, streams=given(text), engine="oracle")
+    of_one = PLACES[text] in (OF_S, OF_B) and "b.w" not in text
+    assert caught.value.place == (PLACES[text].partition(",")[0] + ", row 6" if of_one else "")
+
+
+def test_the_oracle_counts_rows_that_are_left_out_and_elements_as_their_row() -> None:
+    rows = [*S[:3], {"ts": None, "v": 0, "k": "a"}, *S[3:]]
+    with pytest.raises(EvaluationError, match=r"\(stream 's', row 7\)"):
+        pw.sql("SELECT 10 / x AS y FROM s LATERAL VIEW explode(array(v, v + 9)) t AS x WHERE ts > 0", s=rows,
+               engine="oracle")
+
+
 @pytest.mark.parametrize("parts", [1, 3, 7])
 def test_numbers_are_those_of_the_stream_however_streams_take_turns(parts: int) -> None:
     query = pw.open_query("SELECT 10 / v AS x FROM s [RANGE 3] UNION ALL SELECT w + 0.5 FROM b [RANGE 3]",

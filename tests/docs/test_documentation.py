@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from panewise.cli.main import main
+from panewise.storage.sealed import STATE_VERSION
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,6 +64,13 @@ def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
+
+
+def test_the_page_of_changes_names_one_version_of_state_and_that_is_the_one() -> None:
+    rows = [row for row in (ROOT / "docs" / "changes.md").read_text().splitlines()
+            if re.search(r"\b(checkpoints?|saved state|state store)\b", row)]
+    named = [int(number) for row in rows for number in re.findall(r"(?:\bversion|for all of it,) (\d+)(?![.\d])", row)]
+    assert named == [STATE_VERSION]
 
 
 def test_links_between_pages_lead_somewhere() -> None:

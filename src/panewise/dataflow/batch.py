@@ -15,6 +15,7 @@ import pyarrow as pa
 from panewise.core.errors import EvaluationError, SchemaError
 from panewise.core.ordinals import Ordinals
 from panewise.dataflow.lineage import Lineage
+from panewise.dataflow.origins import in_words
 from panewise.progress.generators import Bounds, Trailing, bound_array
 from panewise.progress.watermarks import FINISHED, NO_BOUND
 
@@ -67,7 +68,7 @@ class Batch:
     elements: Ordinals | None = None
     """Of rows that ``explode`` has made: which of those of one row of the stream each is, from 0."""
     told: Callable[[Batch, int], str] | None = None
-    """What messages call a row at a place, where its position is no number of a row of a stream."""
+    """What messages call a row at a place, where its position is not the number of a row of a stream, or not all."""
     tags: Tags | None = None
     """The windows of each row, where what reads them goes by ids."""
 
@@ -172,7 +173,7 @@ def rows_of(batch: Batch) -> Iterator[None]:
         if batch.told is not None:
             raise error.placed(batch.told(batch, at)) from error.__cause__
         if batch.stream:
-            raise error.placed(f"stream {batch.stream!r}, row {int(batch.rows[at])}") from error.__cause__
+            raise error.placed(in_words(batch.stream, int(batch.rows[at]))) from error.__cause__
         window = batch.table.column(WINDOW)[at].as_py() if WINDOW in batch.table.column_names else None
         if not isinstance(window, dict):
             raise

@@ -20,6 +20,7 @@ from panewise.core.schema import SourceSchema
 from panewise.core.tables import as_table, once_each
 from panewise.dataflow.batch import Batch
 from panewise.dataflow.guard import Describe, Guard
+from panewise.dataflow.origins import in_words
 from panewise.dataflow.signs import column_of_signs, signs_of, tells_signs
 from panewise.dataflow.times_of_rows import TimeRule, row_text
 from panewise.planner.facts.result_forms import CHANGE
@@ -109,11 +110,13 @@ class StreamInput:
         first, arrived = self.rows + 1, self.after + arrived
         numbers = range(first, first + count) if places is None else first + places
         batch = Batch(table, self.name, numbers, range(arrived + 1, arrived + 1 + count), bounds,
-                      values, told=None if self.numbered else self._told)
+                      values, told=None if self.numbered and self.place is None else self._told)
         return batch, made
 
     def _told(self, batch: Batch, at: int) -> str:
-        """A row that has no number here."""
+        """A row that has no number here, or stands in a file."""
+        if self.numbered:
+            return in_words(self.name, int(batch.rows[at]), self.place)
         of = f"stream {self.name!r}"
         if batch.values is None or self.attribute is None:
             return of

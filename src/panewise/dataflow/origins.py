@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from panewise.core.ages import stream_of
+from panewise.core.errors import SourceError
 from panewise.core.ordinals import Ordinals
 
 MOST = 4_096
@@ -16,6 +17,22 @@ SAVED = 256
 """How many of them a checkpoint has."""
 Run = tuple[int, int, str, int]
 """Arrivals, from the first to the last; their stream; the number of the first row in it."""
+
+
+Place = Callable[[int], str]
+"""Where a row stands in its files, by its number in its stream."""
+
+
+def in_words(stream: str, row: int, place: Place | None = None) -> str:
+    """A row of a stream: by its place, if something knows that and it is still there, or by its number.
+
+    >>> in_words("s", 2), in_words("s", 2, lambda row: f"s.ndjson:{row}")
+    ("stream 's', row 2", "stream 's', s.ndjson:2")
+    """
+    try:
+        return f"stream {stream!r}, {f'row {row}' if place is None else place(row)}"
+    except (SourceError, OSError):
+        return f"stream {stream!r}, row {row}"
 
 
 class Origins:
@@ -31,6 +48,8 @@ class Origins:
     def __init__(self) -> None:
         self._runs: list[Run] = []
         self._streams: list[str] | None = None
+        self.places: dict[str, Place] = {}
+        """Of streams that are read from files."""
 
     def by_stream(self, names: Sequence[str]) -> None:
         """Arrivals say of which stream a row is, but nobody knows which row of it: a shard has some of them."""
@@ -64,7 +83,7 @@ class Origins:
         if place < 0 or arrival > self._runs[place][1]:
             return None
         first, _, stream, row = self._runs[place]
-        return f"stream {stream!r}, row {row + arrival - first}"
+        return in_words(stream, row + arrival - first, self.places.get(stream))
 
     def saved(self) -> list[Run]:
         """The newest of them."""

@@ -118,6 +118,7 @@ class Query(QueryOutputs):
         """
         for entry in self._entries[stream]:
             entry.source.place, entry.source.places_aside = place, aside
+        self._arrivals.origins.places[stream] = place
 
     @property
     def streams(self) -> tuple[str, ...]:

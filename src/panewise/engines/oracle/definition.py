@@ -101,7 +101,7 @@ class Definition:
 
     def passing(self, rows: Sequence[Tup], predicate: Scalar | None, *over: Node) -> list[Tup]:
         """The rows for which a predicate holds; all without one."""
-        kept = self.expressions.holds(predicate, [t.values for t in rows], *over)
+        kept = self.expressions.holds(predicate, rows, *over)
         return [t for t, keep in zip(rows, kept, strict=True) if keep]
 
     # -- what the definitions share ----------------------------------------------------------------------------------

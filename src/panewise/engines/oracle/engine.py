@@ -59,7 +59,9 @@ class Oracle:
         expressions = Expressions(ColumnTypes(timeline, tables), zone_of(plan))
         with placed(text_of(plan)):
             expressions.bind(plan)
-        timeline, self._bad = usable(plan, timeline, expressions, max_jump)
+        given = timeline
+        timeline, self._bad = usable(plan, given, expressions, max_jump)
+        expressions.number(given, timeline)
         if self._bad and not tolerant:
             first = self._bad[0]
             raise BadRowPolicy.error(BadRow.of_stream(first.stream, first.number, first.problem), first.stream)

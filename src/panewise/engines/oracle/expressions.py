@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from panewise.core.errors import SchemaError
+from panewise.core.ages import stream_rows
+from panewise.core.errors import EvaluationError, SchemaError
 from panewise.core.scalar import Scalar
 from panewise.core.trees import deep_stack
 from panewise.engines.oracle.column_types import ColumnTypes, evaluator, observed
 from panewise.engines.oracle.scalar import Evaluator, time_zone
 from panewise.engines.oracle.scalar.types import BOOLEAN, NULL, Type
-from panewise.engines.oracle.tuples import frozen
+from panewise.engines.oracle.tuples import Tup, frozen
 from panewise.plan.nodes import Node
+from panewise.progress.timeline import Timeline
 
 Values = Mapping[str, Any]
 
@@ -24,33 +27,56 @@ class Expressions:
     def __init__(self, types: ColumnTypes | None = None, zone: str = "UTC") -> None:
         self.zone = zone
         self.types = ColumnTypes() if types is None else types
+        self._places: list[str] = []
         self._bound: dict[tuple[str, tuple[tuple[str, Type], ...]], tuple[Evaluator, dict[Hashable, Any]]] = {}
 
-    def compute(self, scalar: Scalar, rows: Sequence[Values], *over: Node) -> list[Any]:
+    def number(self, given: Timeline, kept: Timeline) -> None:
+        """Where rows stand in their streams, among all that were given, by their places among those that are kept."""
+        seen, numbers = Counter[str](), dict[int, int]()
+        for arrival in given:
+            seen[arrival.stream] += arrival.is_row
+            numbers[id(arrival)] = seen[arrival.stream]
+        self._places = [f"stream {arrival.stream!r}, row {numbers[id(arrival)]}" for arrival in kept]
+
+    def compute(self, scalar: Scalar, rows: Sequence[Values | Tup], *over: Node) -> list[Any]:
         """The expression on every row of nodes whose columns stand side by side; of two equal names the first counts.
+
+        A row of a stream is named by its place where the expression fails on it; others show their values alone.
 
         >>> Expressions().compute(Scalar.parse("a + 1"), [{"a": 1}, {"a": None}])
         [2, None]
         """
         name = scalar.column_name
+        every = [row.values if isinstance(row, Tup) else row for row in rows]
         if name is not None:
-            return [_column(row, name) for row in rows]
+            return [_column(row, name) for row in every]
         if not rows:
             return []
         columns = sorted(scalar.columns)
         known = self.types.of(*over)
-        types = {c: known[c] if c in known else observed(_column(row, c) for row in rows) for c in columns}
+        types = {c: known[c] if c in known else observed(_column(row, c) for row in every) for c in columns}
         compute, remembered = self._evaluator(scalar, types)
         found = []
         with time_zone(self.zone), deep_stack():
-            for row in rows:
-                asked = tuple(_typed(_column(row, c)) for c in columns)
+            for row, values in zip(rows, every, strict=True):
+                asked = tuple(_typed(_column(values, c)) for c in columns)
                 if asked not in remembered:
-                    remembered[asked] = compute(row)
+                    try:
+                        remembered[asked] = compute(values)
+                    except EvaluationError as error:
+                        place = self._place(row)
+                        raise (error.placed(place) if place else error) from error.__cause__
                 found.append(remembered[asked])
         return found
 
-    def holds(self, predicate: Scalar | None, rows: Sequence[Values], *over: Node) -> list[bool]:
+    def _place(self, row: Values | Tup) -> str:
+        """Where a row stands that came in a stream, alone; what is made of several has no place."""
+        if not isinstance(row, Tup) or row.origin is None:
+            return ""
+        arrivals = stream_rows(row.order)
+        return self._places[arrivals[0]] if len(arrivals) == 1 and arrivals[0] < len(self._places) else ""
+
+    def holds(self, predicate: Scalar | None, rows: Sequence[Values | Tup], *over: Node) -> list[bool]:
         """On which rows the predicate is true; null is not true, no predicate always is."""
         if predicate is None:
             return [True] * len(rows)

@@ -19,7 +19,7 @@ Grouping: TypeAlias = WindowAggregate | GroupAggregate
 def groups(d: Definition, node: Grouping, rows: Sequence[Tup]) -> list[tuple[dict[str, Any], list[Tup]]]:
     """The key columns and the rows of every non-empty group, in the order the groups were first seen."""
     keys = node.keys
-    columns = [d.expressions.compute(key.scalar, [t.values for t in rows], node.input) for key in keys]
+    columns = [d.expressions.compute(key.scalar, rows, node.input) for key in keys]
     found: dict[Hashable, tuple[dict[str, Any], list[Tup]]] = {}
     for i, row in enumerate(rows):
         key = one_zero({k.name: column[i] for k, column in zip(keys, columns, strict=True)})
@@ -39,8 +39,7 @@ def aggregates(d: Definition, node: Grouping, rows: Sequence[Tup],
 def _aggregate(d: Definition, below: Node, call: AggregateCall, rows: Sequence[Tup],
                numbers: Mapping[Hashable, int]) -> Any:
     function = resolve(call.function, call.parameters)
-    values = [t.values for t in rows]
-    columns = [d.expressions.compute(argument, values, below) for argument in call.arguments]
+    columns = [d.expressions.compute(argument, rows, below) for argument in call.arguments]
     seen, counted = set[Hashable](), list[tuple[int, list[Any]]]()
     for position in range(len(rows)):
         arguments = [column[position] for column in columns]

@@ -152,7 +152,7 @@ def _time_join(d: Definition, node: n.BandJoin | n.TumblingJoin, guard: Guard) -
                        zip(node.inputs, (node.left_time, node.right_time), compared(node), strict=True))
     near = [(one, other, _as_seen(node, guard, joined(one, other), (one, other)))
             for one, other in product(left, right) if _meet(node, one, other)]
-    kept = d.expressions.holds(node.predicate, [t.values for *_, t in near], node.left, node.right)
+    kept = d.expressions.holds(node.predicate, [t for *_, t in near], node.left, node.right)
     met = [pair for pair, keep in zip(near, kept, strict=True) if keep]
     partners = {one.key for one, _, _ in met}, {other.key for _, other, _ in met}
     if node.kind.left_only:

@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 
 def each_row(d: Definition, node: PerRow, rows: Sequence[Tup]) -> list[Tup]:
     """Selection, projection (duplicates kept), elements and renaming: the same on streams and on relations."""
-    values = [t.values for t in rows]
     match node:
         case Filter():
             return d.passing(rows, node.predicate, node.input)
         case Project():
-            columns = [d.expressions.compute(item.scalar, values, node.input) for item in node.items]
+            columns = [d.expressions.compute(item.scalar, rows, node.input) for item in node.items]
             return [t.with_values(dict(zip(node.columns, row, strict=True)))
                     for t, row in zip(rows, zip(*columns, strict=True), strict=True)]
         case Explode():
-            found = d.expressions.compute(node.collection, values, node.input)
+            found = d.expressions.compute(node.collection, rows, node.input)
             return [_element(node, t, index, made) for t, collection in zip(rows, found, strict=True)
                     for index, made in enumerate(elements(node, collection))]
     return [t.with_values(shown(node, t.values)) for t in rows]
@@ -82,7 +81,7 @@ def in_types(d: Definition, node: Node, part: Node, rows: Sequence[Tup]) -> Sequ
              if kind not in (wanted, NULL)}
     if not casts:
         return rows
-    made = {name: d.expressions.compute(cast, [t.values for t in rows], part) for name, cast in casts.items()}
+    made = {name: d.expressions.compute(cast, rows, part) for name, cast in casts.items()}
     return [t.with_values({**t.values, **{name: column[place] for name, column in made.items()}})
             for place, t in enumerate(rows)]
 

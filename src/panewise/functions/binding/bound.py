@@ -60,7 +60,7 @@ class Bound:
 
     def array(self, frame: Frame) -> pa.Array:
         """A value per row."""
-        return as_array(self.compute(frame), frame.rows)
+        return frame.array(self.compute(frame))
 
     def _computed(self, frame: Frame) -> Datum:
         raise NotImplementedError
@@ -158,7 +158,7 @@ class Call(Bound):
             except EvaluationError:
                 if not found:
                     raise
-                there = [as_array(datum, frame.rows).is_valid() for datum in found.values()]
+                there = [frame.array(datum).is_valid() for datum in found.values()]
                 mask = reduce(pc.and_, there)
                 found[number] = scattered(self.arguments[number].array(frame.select(mask)), mask)
         return [found[number] for number in range(len(found))]
@@ -174,11 +174,11 @@ class Call(Bound):
             rows = frame if frame.rows == 1 else Frame(frame.columns, 1, numbers)
             data = [as_array(d, 1) for d in data]
         elif self.needs_arrays:
-            data = [as_array(d, frame.rows) for d in data]
+            data = [frame.array(d) for d in data]
         options = {"here": Here(rows, self.type, self.zone, self), **self.options} if self.needs_here else self.options
         found = self.run(*data, **options)
         if not once:
-            return as_array(found, frame.rows) if isinstance(found, pa.Scalar) else found
+            return frame.array(found) if isinstance(found, pa.Scalar) else found
         return found if isinstance(found, pa.Scalar) else found[0]
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from panewise.functions.binding.frame import Datum, Here
 from panewise.functions.binding.registry import Gives, Parameter, function
+from panewise.functions.binding.sizes import Size, size_checked
 from panewise.functions.types import BINARY, STRING
 
 
@@ -37,25 +38,33 @@ class PatternRefusal(ValueFailure):
 
 
 def value_function(*names: str, takes: Sequence[Parameter], gives: Gives, nulls: bool = False,
-                   **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a function of plain Python values; null gives null unless ``nulls`` are asked for."""
+                   size: Size | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function of plain Python values; null gives null unless ``nulls`` are asked for.
+
+    ``size`` says from the arguments how many bytes it makes, where that may be more than they have.
+    """
     def declare(plain: Callable[..., Any]) -> Callable[..., Any]:
         def run(*data: Datum, here: Here) -> pa.Array:
-            return computed(plain, data, here, nulls=nulls)
+            return computed(plain, data, here, nulls=nulls, size=None if size is None else (names[0], size))
 
         function(*names, takes=takes, gives=gives, by_value=True, **options)(run)
         return plain
     return declare
 
 
-def computed(plain: Callable[..., Any], data: Sequence[Datum], here: Here, *, nulls: bool = False) -> pa.Array:
+def computed(plain: Callable[..., Any], data: Sequence[Datum], here: Here, *, nulls: bool = False,
+             size: tuple[str, Size] | None = None) -> pa.Array:
     """The function on every row, computed once per distinct combination of arguments."""
     codes, values = combinations(data, here)
     found: list[Any] = []
+    check = None if size is None else size_checked(*size, here)
+    counts = None if size is None else np.bincount(codes)
     for number, arguments in enumerate(values):
         if not nulls and any(a is None for a in arguments):
             found.append(None)
             continue
+        if check is not None and counts is not None:
+            check(arguments, int(counts[number]), lambda number=number: int(np.argmax(codes == number)))  # type: ignore[misc]
         try:
             found.append(plain(*arguments))
         except ValueFailure as failure:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from panewise.core.errors import EvaluationError, shortened
+from panewise.core.sizes import TOO_LARGE, most_of_a_batch
 
 if TYPE_CHECKING:
     from panewise.functions.binding.bound import Bound
@@ -43,6 +44,16 @@ class Frame:
     def place(self, row: int) -> int:
         """The number of a row in its batch, 1-based."""
         return (row if self.numbers is None else self.numbers[row].as_py()) + 1
+
+    def array(self, datum: Datum) -> pa.Array:
+        """A value per row; one large value is not written out for many."""
+        if isinstance(datum, pa.Scalar) and self.rows > 1 and datum.is_valid and not pa.types.is_primitive(datum.type):
+            each = pa.repeat(datum, 1).nbytes
+            most = most_of_a_batch(self.rows)
+            if each * self.rows > most:
+                raise EvaluationError(f"one value of {each:,} bytes for {self.rows:,} rows of a batch: at most "
+                                      f"{most:,} are made", condition=TOO_LARGE, row=self.place(0))
+        return as_array(datum, self.rows)
 
 
 class _Selected(dict[str, pa.Array]):
@@ -82,7 +93,7 @@ class Here:
 
     def array(self, datum: Datum) -> pa.Array:
         """A value per row."""
-        return as_array(datum, self.frame.rows)
+        return self.frame.array(datum)
 
     def fail_where(self, mask: Datum, condition: str, message: str, *shown: Datum) -> None:
         """Raise for the first row where the mask is true; null is not true. ``shown`` fills {} in the message."""

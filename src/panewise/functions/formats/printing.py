@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from panewise.core.sizes import bytes_of_text
 from panewise.functions.binding.binder_services import Binding
 from panewise.functions.binding.bound import Bound, Constant
 from panewise.functions.binding.by_value import PatternRefusal, ValueFailure, computed
@@ -66,9 +67,23 @@ def format_string(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
 
     def run(*data: Datum, here: Here) -> Datum:
         return computed(lambda form, *values: None if form is None else _formatted(form, values, types),
-                        [data[0], *(_internal(d) for d in data[1:])], here, nulls=True)
+                        [data[0], *(_internal(d) for d in data[1:])], here, nulls=True,
+                        size=("format_string", _size))
 
     return binder.made(STRING, tree, [form, *arguments[1:]], run)
+
+
+def _size(form: str | None, *values: Any) -> int:
+    """What widths and digits ask for, and texts in each of their places."""
+    size, following = bytes_of_text(form or ""), 0
+    for number, _, width, places, conversion in _SPEC.findall(form or ""):
+        value = None
+        if conversion not in "n%":
+            at, following = (int(number) - 1, following) if number else (following, following + 1)
+            value = values[at] if 0 <= at < len(values) else None
+        size += max(int(width or 0), bytes_of_text(value) if isinstance(value, str) else
+                    int(places or 0) if conversion in "feEgG" else 0)
+    return size
 
 
 def _internal(datum: Datum) -> Datum:

@@ -11,12 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as t
 
+from panewise.core.sizes import ELEMENT, bytes_of_text
 from panewise.functions.binding.binder_services import Binding
 from panewise.functions.binding.bound import Bound, Lambda
 from panewise.functions.binding.by_value import ValueFailure
 from panewise.functions.binding.frame import Datum, Frame, Here
 from panewise.functions.binding.kinds import ANY, ARRAY, same
 from panewise.functions.binding.registry import function, operator, special
+from panewise.functions.binding.sizes import bytes_of, must_fit, plain_size
 from panewise.functions.comparison import has_order, must_have_order, ordering
 from panewise.functions.nested.lists import computed_rows, counted, flat, rebuilt, same_arrays, same_elements, sizes_of
 from panewise.functions.texts.text import concat as concat_texts
@@ -53,7 +55,8 @@ def concat(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
         return binder.made(STRING, tree, [binder.cast(a, STRING) for a in arguments], concat_texts)
     parts = same_arrays(binder, "concat", arguments, tree)
     return binder.made(parts[0].type, tree, parts, lambda *lists, here: computed_rows(
-        lambda *values: [v for part in values for v in part], lists, here))
+        lambda *values: [v for part in values for v in part], lists, here,
+        size=("concat", lambda *values: sum(map(plain_size, values)))))
 
 
 @operator("array_append")
@@ -98,7 +101,14 @@ def insert(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
         return [one, *[None] * (behind - len(values)), *values]
 
     return binder.made(of.type, tree, [of, binder.cast(place, INT), value],
-                       lambda a, b, c, here: computed_rows(plain, [a, b, c], here, nulls=True))
+                       lambda a, b, c, here: computed_rows(plain, [a, b, c], here, nulls=True,
+                                                           size=("array_insert", _inserted_size)))
+
+
+def _inserted_size(values: list[Any] | None, at: int | None, one: Any) -> int:
+    if values is None or at is None or max(abs(at), len(values) + 1) > LIMIT:
+        return 0
+    return plain_size(values) + plain_size(one) + ELEMENT * max(0, abs(at) - len(values))
 
 
 @function("array_repeat", takes=[ANY, INT], gives=lambda of, n: pa.list_(of), arrays=True)
@@ -106,6 +116,7 @@ def repeat(values: pa.Array, times: pa.Array, here: Here) -> pa.Array:
     """A value several times."""
     here.fail_where(pc.greater(times, LIMIT), TOO_MANY, "{} elements are too many", times)
     counts = np.maximum(times.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), 0)
+    must_fit("array_repeat", counts * np.maximum(bytes_of(values, here), ELEMENT), here)
     return rebuilt(values.take(pa.array(np.repeat(np.arange(here.rows), counts))), counts, times.is_null(), here.type)
 
 
@@ -150,7 +161,12 @@ def join(lists: Datum, delimiter: Datum, for_null: Datum | None = None, *, here:
         shown = [instead if v is None else v for v in values]
         return between.join(v for v in shown if v is not None)
 
-    return computed_rows(plain, [lists, delimiter] if for_null is None else [lists, delimiter, for_null], here)
+    def size(values: list[Any], between: str, instead: str | None = None) -> int:
+        filled = [instead if v is None else v for v in values]
+        return sum(bytes_of_text(v) + bytes_of_text(between) for v in filled if v is not None)
+
+    return computed_rows(plain, [lists, delimiter] if for_null is None else [lists, delimiter, for_null], here,
+                         size=("array_join", size))
 
 
 def ordered(of: pa.DataType, *_: pa.DataType) -> pa.DataType:

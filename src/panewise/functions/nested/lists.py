@@ -14,6 +14,7 @@ from panewise.functions.binding.binder_services import Binding
 from panewise.functions.binding.bound import Bound
 from panewise.functions.binding.by_value import ValueFailure
 from panewise.functions.binding.frame import Datum, Here
+from panewise.functions.binding.sizes import Size, size_checked
 from panewise.functions.types import VOID, tightest, type_name
 
 
@@ -52,14 +53,18 @@ def rebuilt(elements: pa.Array, sizes: np.ndarray[Any, Any], missing: pa.Array, 
     return pa.ListArray.from_arrays(pa.array(offsets), elements, type=of, mask=missing)
 
 
-def computed_rows(plain: Callable[..., Any], data: Sequence[Datum], here: Here, *, nulls: bool = False) -> pa.Array:
+def computed_rows(plain: Callable[..., Any], data: Sequence[Datum], here: Here, *, nulls: bool = False,
+                  size: tuple[str, Size] | None = None) -> pa.Array:
     """A function of Python values on every row: nested values have no columnar kernel for it."""
     columns = [here.array(d).to_pylist() for d in data]
     found: list[Any] = []
+    check = None if size is None else size_checked(*size, here)
     for row, values in enumerate(zip(*columns, strict=True)):
         if not nulls and any(v is None for v in values):
             found.append(None)
             continue
+        if check is not None:
+            check(values, 1, lambda row=row: row)  # type: ignore[misc]
         try:
             found.append(plain(*values))
         except ValueFailure as failure:

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.sizes import ELEMENT
 from panewise.functions.binding.binder_services import Binding
 from panewise.functions.binding.bound import Bound
 from panewise.functions.binding.frame import Here
 from panewise.functions.binding.registry import operator
+from panewise.functions.binding.sizes import must_fit
 from panewise.functions.nested.lists import rebuilt
 from panewise.functions.times.calendar import DAY, numbers_of, plus_months, times_from
 from panewise.functions.times.clocks import on_the_clock, readings
@@ -72,15 +74,19 @@ def _run(start: pa.Array, stop: pa.Array, step: pa.Array | None = None, *, here:
             by = by // DAY
     wrong = there & (first != last) & ((by == 0) | ((by > 0) != (last > first)))
     here.fail_where(pa.array(wrong), "ILLEGAL_SEQUENCE", "there is no way from {} to {} by that step", start, stop)
-    if months or (of == TIMESTAMP and (np.abs(by[there]) >= DAY).any()):
-        return _one_by_one(start, first, last, by, months, there, here)
     # exact: the distance of two 64-bit numbers fits into an unsigned one
     with np.errstate(over="ignore"):
         far = np.where(last >= first, last.astype(np.uint64) - first.astype(np.uint64),
                        first.astype(np.uint64) - last.astype(np.uint64))
+    if months or (of == TIMESTAMP and (np.abs(by[there]) >= DAY).any()):
+        longest = np.abs(by) * (31 * (1 if of == DATE else DAY) if months else 1)  # so there are at least so many
+        least = np.where(there, far // np.maximum(longest, 1).astype(np.uint64), np.uint64(0))
+        must_fit("sequence", least.astype(np.int64) * ELEMENT, here)
+        return _one_by_one(start, first, last, by, months, there, here)
     counts = np.where(there, far // np.maximum(np.abs(by), 1).astype(np.uint64) + np.uint64(1), np.uint64(0))
     here.fail_where(pa.array(counts > MOST), "COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "the array would be too long")
     sizes = counts.astype(np.int64)
+    must_fit("sequence", sizes * ELEMENT, here)
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return _listed(np.repeat(first, sizes) + within * np.repeat(by, sizes), sizes, there, of, here)
 

@@ -74,7 +74,8 @@ def format_number(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
         raise binder.error(f"format_number does not take {type_name(value.type)}", tree, "cast it to a number")
     if given.type != STRING:
         return binder.made(STRING, tree, [value, binder.cast(given, INT)],
-                           lambda values, digits, here: computed(_with_places, [values, digits], here))
+                           lambda values, digits, here: computed(_with_places, [values, digits], here,
+                                                                     size=("format_number", _size_with_places)))
     if not isinstance(given, Constant) or not given.value.is_valid:
         raise binder.error("the pattern of format_number must be a constant", tree)
     pattern = _pattern(given.value.as_py())
@@ -85,6 +86,10 @@ def format_number(binder: Binding, arguments: list[Bound], tree: Any) -> Bound:
         return computed(lambda value: _written(value, pattern), [values], here)
 
     return binder.made(STRING, tree, [value], run)
+
+
+def _size_with_places(value: Any, places: int) -> int:
+    return max(places, 0)
 
 
 def _with_places(value: Any, places: int) -> str | None:

@@ -9,11 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as t
 
+from panewise.core.sizes import LARGEST_MADE
 from panewise.functions.binding.binder_services import Binding
 from panewise.functions.binding.bound import Bound, Constant
 from panewise.functions.binding.by_value import ValueFailure, value_function
 from panewise.functions.binding.frame import Datum, Here
 from panewise.functions.binding.registry import operator
+from panewise.functions.binding.sizes import bytes_of, must_fit, sizes_of_array
 from panewise.functions.digests import charset_of
 from panewise.functions.nested.lists import flat, rebuilt
 from panewise.functions.types import BINARY, STRING, is_nested, type_name
@@ -48,6 +50,10 @@ def _joined(separator: Datum, *parts: Datum, here: Here) -> Datum:
     places = np.concatenate([*rows, np.zeros(0, np.int64)])
     texts = pa.concat_arrays([*columns, pa.array([], STRING)]).take(pa.array(np.argsort(places, kind="stable")))
     sizes = np.bincount(places, minlength=here.rows)
+    between = sizes * bytes_of(separator, here)
+    if between.sum() + texts.nbytes > LARGEST_MADE:
+        within = np.bincount(np.sort(places, kind="stable"), sizes_of_array(texts), minlength=here.rows)
+        must_fit("concat_ws", between + within.astype(np.int64), here)
     lists = rebuilt(texts, sizes, pa.array(np.zeros(here.rows, np.bool_)), _TEXTS)
     return pc.binary_join(lists, separator)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.sizes import TOO_LARGE, bytes_of_text, too_large
 from panewise.functions.binding.bound import Bound, Constant
 from panewise.functions.binding.by_value import PatternRefusal, ValueFailure, computed, value_function
 from panewise.functions.binding.frame import Datum, Here
@@ -160,9 +161,14 @@ def regexp_replace(text: str, pattern: str, by: str, position: int = 1) -> str:
         return text
     parts = java_replacement(compiled, by)
     out, begin = [text[:position - 1]], 0
+    made = bytes_of_text(text)
     for match in found:
-        out.append(rest[begin:match.start()])
-        out += [(match[part] or "") if isinstance(part, int) else part for part in parts]
+        by = "".join([(match[part] or "") if isinstance(part, int) else part for part in parts])
+        made += bytes_of_text(by) - bytes_of_text(match[0])
+        problem = too_large("regexp_replace", made)
+        if problem is not None:
+            raise ValueFailure(TOO_LARGE, problem)
+        out += [rest[begin:match.start()], by]
         begin = match.end()
     return _mended("".join([*out, rest[begin:]]))
 

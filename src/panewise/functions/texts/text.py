@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from panewise.core.sizes import LARGEST_MADE, bytes_of_text
 from panewise.functions.binding.by_value import ValueFailure, computed, value_function
 from panewise.functions.binding.frame import Datum, Here
 from panewise.functions.binding.kinds import TEXT_OR_BINARY, same
 from panewise.functions.binding.registry import Kind, function
+from panewise.functions.binding.sizes import bytes_of, must_fit
 from panewise.functions.types import BINARY, BOOLEAN, INT, STRING, is_nested
 
 INT_MAX = (1 << 31) - 1
@@ -143,40 +146,53 @@ def _padding(text: T, size: int, pad: T, *, before: bool) -> T:
     return filled + text if before else text + filled
 
 
-@value_function("lpad", takes=[STRING, INT, STRING], gives=STRING, optional=1)
+def _padded_size(text: str | bytes, size: int, pad: str | bytes = " ") -> int:
+    missing = size - len(text)
+    if missing <= 0 or not pad:
+        return bytes_of_text(text)
+    return bytes_of_text(text) + missing // len(pad) * bytes_of_text(pad) + bytes_of_text(pad[:missing % len(pad)])
+
+
+@value_function("lpad", takes=[STRING, INT, STRING], gives=STRING, optional=1, size=_padded_size)
 def lpad(text: str, size: int, pad: str = " ") -> str:
     """Filled up on the left, or cut."""
     return _padding(text, size, pad, before=True)
 
 
-@value_function("rpad", takes=[STRING, INT, STRING], gives=STRING, optional=1)
+@value_function("rpad", takes=[STRING, INT, STRING], gives=STRING, optional=1, size=_padded_size)
 def rpad(text: str, size: int, pad: str = " ") -> str:
     """Filled up on the right, or cut."""
     return _padding(text, size, pad, before=False)
 
 
-@value_function("lpad", takes=[BINARY, INT, BINARY], gives=BINARY, optional=1)
+@value_function("lpad", takes=[BINARY, INT, BINARY], gives=BINARY, optional=1, size=_padded_size)
 def lpad_binary(text: bytes, size: int, pad: bytes = b"\0") -> bytes:
     """Filled up on the left, or cut."""
     return _padding(text, size, pad, before=True)
 
 
-@value_function("rpad", takes=[BINARY, INT, BINARY], gives=BINARY, optional=1)
+@value_function("rpad", takes=[BINARY, INT, BINARY], gives=BINARY, optional=1, size=_padded_size)
 def rpad_binary(text: bytes, size: int, pad: bytes = b"\0") -> bytes:
     """Filled up on the right, or cut."""
     return _padding(text, size, pad, before=False)
 
 
 @function("repeat", takes=[STRING, INT], gives=STRING)
-def repeat(text: Datum, times: Datum) -> Datum:
+def repeat(text: Datum, times: Datum, here: Here) -> Datum:
     """The text several times."""
-    return pc.binary_repeat(text, pc.max_element_wise(times, pa.scalar(0, INT), skip_nulls=False))
+    return _repeated("repeat", text, times, here)
+
+
+def _repeated(name: str, text: Datum, times: Datum, here: Here) -> Datum:
+    counts = pc.max_element_wise(times, pa.scalar(0, INT), skip_nulls=False)
+    must_fit(name, bytes_of(text, here) * here.array(counts).fill_null(0).to_numpy(zero_copy_only=False), here)
+    return pc.binary_repeat(text, counts)
 
 
 @function("space", takes=[INT], gives=STRING)
-def space(times: Datum) -> Datum:
+def space(times: Datum, here: Here) -> Datum:
     """So many spaces."""
-    return pc.binary_repeat(pa.scalar(" "), pc.max_element_wise(times, pa.scalar(0, INT), skip_nulls=False))
+    return _repeated("space", pa.scalar(" "), times, here)
 
 
 @function("reverse", takes=[STRING], gives=STRING)
@@ -192,8 +208,18 @@ def replace(text: Datum, search: Datum, by: Datum | None = None, *, here: Here) 
     if isinstance(search, pa.Scalar) and isinstance(other, pa.Scalar) and search.is_valid and other.is_valid:
         if not search.as_py():
             return text
+        more = bytes_of_text(other.as_py()) - bytes_of_text(search.as_py())
+        if more > 0:
+            found = here.array(pc.count_substring(text, search.as_py())).fill_null(0).to_numpy(zero_copy_only=False)
+            must_fit("replace", bytes_of(text, here) + found.astype(np.int64) * more, here)
         return pc.replace_substring(text, search.as_py(), other.as_py())
-    return computed(lambda t, s, b: t.replace(s, b) if s else t, [text, search, other], here)
+    return computed(lambda t, s, b: t.replace(s, b) if s else t, [text, search, other], here,
+                    size=("replace", _replaced_size))
+
+
+def _replaced_size(text: str, search: str, by: str) -> int:
+    found = text.count(search) if search else 0
+    return bytes_of_text(text) + found * (bytes_of_text(by) - bytes_of_text(search))
 
 
 @value_function("translate", takes=[STRING, STRING, STRING], gives=STRING)
@@ -268,6 +294,9 @@ def concat(*texts: Datum, here: Here) -> Datum:
     if not texts:
         return pa.scalar("", STRING)
     parts = [t.cast(here.type) for t in texts]
+    if sum(p.nbytes if isinstance(p, pa.Array) else p.as_buffer().size * here.rows for p in parts
+           if not isinstance(p, pa.Scalar) or p.is_valid) > LARGEST_MADE:
+        must_fit("concat", np.asarray(sum(bytes_of(p, here) for p in parts)), here)
     return pc.binary_join_element_wise(*parts, pa.scalar("" if here.type == STRING else b"", here.type))
 
 
@@ -342,7 +371,12 @@ def _distance(one: str, other: str) -> int:
     return previous[-1]
 
 
-@value_function("mask", takes=[STRING, STRING, STRING, STRING, STRING], gives=STRING, optional=4, nulls=True)
+def _masked_size(text: str | None, *by: str | None) -> int:
+    return len(text or "") * max([4, *[bytes_of_text(one) for one in by if one is not None]])
+
+
+@value_function("mask", takes=[STRING, STRING, STRING, STRING, STRING], gives=STRING, optional=4, nulls=True,
+                size=_masked_size)
 def mask(text: str | None, upper_by: str | None = "X", lower_by: str | None = "x", digit_by: str | None = "n",
          other_by: str | None = None) -> str | None:
     """Letters and digits replaced; null keeps what it stands for."""

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from panewise.core.errors import UnsupportedError
+from panewise.core.sizes import TOO_LARGE, too_large
 from panewise.engines.oracle.scalar import matching
 from panewise.engines.oracle.scalar import types as T
 from panewise.engines.oracle.scalar.casts import cast
 from panewise.engines.oracle.scalar.coercion import argument, unified
 from panewise.engines.oracle.scalar.signatures import function, simple
-from panewise.engines.oracle.scalar.typed import MismatchError, Typed, constant, strict
+from panewise.engines.oracle.scalar.typed import Failure, MismatchError, Typed, constant, strict
 
 _INT_MAX = 2**31 - 1
 
@@ -62,12 +63,39 @@ for _name, _side in (("trim", "BOTH"), ("ltrim", "LEADING"), ("rtrim", "TRAILING
         return trim(side, arguments[-1], arguments[0] if len(arguments) > 1 else None, sql)
 
 
+def _made(name: str, size: int) -> None:
+    """Refuse what would be too large, before it is made."""
+    problem = too_large(name, size)
+    if problem is not None:
+        raise Failure(TOO_LARGE, problem)
+
+
+def _replaced(value: str, old: str, new: str) -> str:
+    times = value.count(old)
+    _made("replace", _utf8(value) - times * _utf8(old) + times * _utf8(new))
+    return value.replace(old, new)
+
+
+def _repeated(value: str, times: int) -> str:
+    _made("repeat", _utf8(value) * max(0, times))
+    return value * max(0, times)
+
+
+def _utf8(value: str | bytes) -> int:
+    return len(value if isinstance(value, bytes) else value.encode(errors="surrogatepass"))
+
+
+def _behind_one_another(*parts: Any) -> Any:
+    _made("concat", sum(map(_utf8, parts)))
+    return (b"" if isinstance(parts[0], bytes) else "").join(parts)
+
+
 simple("replace", [T.STRING, T.STRING, T.STRING], T.STRING,
-       lambda value, old, new="": value.replace(old, new) if old else value, optional=1)
+       lambda value, old, new="": _replaced(value, old, new) if old else value, optional=1)
 simple("instr", [T.STRING, T.STRING], T.INT, lambda value, part: value.find(part) + 1)
 simple("split", [T.STRING, T.STRING, T.INT], T.Array(T.STRING),
        lambda value, pattern, limit=-1: matching.split(value, pattern, limit), optional=1)
-simple("repeat", [T.STRING, T.INT], T.STRING, lambda value, times: value * max(0, times))
+simple("repeat", [T.STRING, T.INT], T.STRING, _repeated)
 simple("regexp_like rlike regexp", [T.STRING, T.STRING], T.BOOLEAN,
        lambda value, pattern: matching.java_pattern(pattern).search(value) is not None)
 
@@ -81,9 +109,9 @@ def concatenated(arguments: list[Typed], sql: str) -> Typed:
         kind, items = unified(arguments, sql)
         return strict(kind, lambda *parts: [value for part in parts for value in part], items, sql)
     if all(item.type == T.BINARY for item in arguments):
-        return strict(T.BINARY, lambda *parts: b"".join(parts), arguments, sql)
+        return strict(T.BINARY, _behind_one_another, arguments, sql)
     texts = [argument(item, T.STRING, sql) for item in arguments]
-    return strict(T.STRING, lambda *parts: "".join(parts), texts, sql)
+    return strict(T.STRING, _behind_one_another, texts, sql)
 
 
 for _name, _test in (("contains", lambda a, b: b in a), ("startswith", lambda a, b: a.startswith(b)),
