@@ -60,7 +60,8 @@ def test_a_column_that_is_declared_twice_is_refused(columns: Any) -> None:
         pw.run(COUNT, s=iter([]), columns={"s": "ts bigint, v int, v string"})
 
 
-@pytest.mark.parametrize("state", [None, "text", 5, b"", bytearray(b"x"), memoryview(b"x")], ids=repr)
+@pytest.mark.parametrize("state", [None, "text", 5, b"", bytearray(b"x"), memoryview(b"x")],
+                         ids=lambda state: type(state).__name__)
 def test_only_a_snapshot_is_restored(state: Any) -> None:
     with pytest.raises(CheckpointError):
         pw.open_query(COUNT, s="ts bigint").restore(state)
