@@ -31,7 +31,13 @@ from panewise.dataflow.row_fates import RowFates
 from panewise.dataflow.signs import tells_signs, wrong_sign
 from panewise.dataflow.times_of_rows import no_time, row_text, too_far
 from panewise.engines.spark.host.wire import BAD, CONTROL, POSITION
-from panewise.engines.spark.lower.stateless_steps import data_columns, quoted, rows_of_streams, scalar_column
+from panewise.engines.spark.lower.stateless_steps import (
+    MANY_TERMS,
+    data_columns,
+    quoted,
+    rows_of_streams,
+    scalar_column,
+)
 from panewise.engines.spark.observe.observed import new_metric
 from panewise.files.types import normal_schema, normalise
 from panewise.plan.nodes import Named, Node
@@ -142,13 +148,13 @@ class _Sorted:
     @property
     def _seen(self) -> Column:
         """Whether one of the conditions is true: in an array, because Spark takes a chain of ORs apart one call deeper
-        for each, and in one text, which takes less time than as many columns."""
+        for each; many of them in one text, which takes less time than as many columns."""
         of = rows_of_streams(self.name)
-        known = [condition.sql for condition in self.conditions if not called_in(condition.sql)]
-        texts = ", ".join(f"coalesce(({sql}) /* {of} */, false)" for sql in known)
-        own = [F.coalesce(scalar_column(condition, self.frame, of), F.lit(False))
-               for condition in self.conditions if called_in(condition.sql)]
-        return reduce(or_, own, F.expr(f"array_contains(array({texts}), true)") if known else F.lit(False))
+        if len(self.conditions) <= MANY_TERMS or any(called_in(condition.sql) for condition in self.conditions):
+            return F.array_contains(F.array(*(F.coalesce(scalar_column(condition, self.frame, of), F.lit(False))
+                                              for condition in self.conditions)), True)
+        texts = ", ".join(f"coalesce(({condition.sql}) /* {of} */, false)" for condition in self.conditions)
+        return F.expr(f"array_contains(array({texts}), true)")
 
     def _rows(self, found: Column) -> Column:
         """Only of rows that are neither punctuation nor marked."""

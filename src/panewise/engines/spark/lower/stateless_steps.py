@@ -36,6 +36,8 @@ MANY_TERMS = 200
 """Terms between ANDs that Spark may take apart."""
 MOST_PARTS = 256
 """Parts of a UNION that Spark is given: it plans each of them as a query, and reads its stream for each."""
+MANY_PARTS = 32
+"""More parts than these are made in one pass if they can; of fewer Spark names better which expression fails."""
 MOST_BRANCHES = 1_000
 """Parts that are made in one pass over their stream; the time to plan them grows faster than their number."""
 PASSING = "strategy: columns and filters in the JVM, with functions of your own in Python; rows pass as they come"
@@ -227,7 +229,7 @@ def _source(node: Source, inputs: Mapping[str, DataFrame]) -> DataFrame:
 
 def _union(node: Union, inputs: Mapping[str, DataFrame], *, ordered: bool) -> DataFrame:
     """Rows by position, each with the number of the input it came from: only the minimum of their progress holds."""
-    if len(node.parts) <= MOST_BRANCHES and not ordered:
+    if MANY_PARTS < len(node.parts) <= MOST_BRANCHES and not ordered:
         passed = _in_one_pass(node, inputs)
         if passed is not None:
             return passed

@@ -30,7 +30,7 @@ _OVERFLOW = re.compile(
 _ONE_ROW = re.compile(r"\[(DIVIDE_BY_ZERO|REMAINDER_BY_ZERO|CAST_INVALID_INPUT|INVALID_ARRAY_INDEX(?:_IN_ELEMENT_AT)?"
                       r"|CANNOT_PARSE_TIMESTAMP|DATETIME_FIELD_OUT_OF_BOUNDS)[\w.]*\] (.*?)(?= SQLSTATE|\n|$)")
 """What Spark says of a row on which an expression has no value."""
-_SHOWN = re.compile(r"== SQL[^\n]*==\n(.+?)(?: /\* (of|over) (.*?)(?: \*/|(?<=\.\.\.)))?\n *\^")
+_SHOWN = re.compile(r"== SQL[^\n]*==\n(.+?)(?: /\* (of|over) (.*?)(?: \*/[^\n]*|(?<=\.\.\.)))?\n *\^")
 """The expression, and the comment that says of which streams its rows are; Spark shows the beginning of a long one."""
 ROWS = {"of": "a row of", "over": "a result over"}
 _CONDITION = re.compile(r"\[([\w.]+)\] (.*)", re.DOTALL)
